@@ -1,0 +1,37 @@
+# Compiler settings that hold for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+# What every target of ours is compiled and linked with. Not PUBLIC: an installed Heddle imposes none of it.
+add_library(heddle_flags INTERFACE)
+target_compile_options(heddle_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Wundef -fno-strict-aliasing
+  -fstack-protector-strong -fstack-clash-protection)
+target_compile_definitions(heddle_flags INTERFACE _GLIBCXX_ASSERTIONS HEDDLE_VERSION="${PROJECT_VERSION}")
+target_link_options(heddle_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+if(HEDDLE_WERROR)
+  target_compile_options(heddle_flags INTERFACE -Werror)
+endif()
+if(CMAKE_BUILD_TYPE MATCHES "Rel" AND NOT HEDDLE_SANITIZE)
+  target_compile_options(heddle_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+
+# Sanitizers are for the host's code and for what is decoded in process. Guest programs stay uninstrumented: they run
+# under filters that the sanitizers' runtimes cannot live with.
+add_library(heddle_sanitizers INTERFACE)
+if(HEDDLE_SANITIZE)
+  target_compile_options(heddle_sanitizers INTERFACE -fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(heddle_sanitizers INTERFACE -fsanitize=${HEDDLE_SANITIZE})
+endif()

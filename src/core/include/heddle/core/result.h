@@ -1,0 +1,95 @@
+// Result<T>: a value or an Error. Reading the one that is not there aborts; a Result that is dropped does not compile
+// without a warning (docs/adr/0001).
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "heddle/core/check.h"
+#include "heddle/core/error.h"
+
+namespace heddle::core {
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
+
+  [[nodiscard]] T& value() & {
+    HEDDLE_CHECK(ok());
+    return *std::get_if<0>(&state_);
+  }
+  [[nodiscard]] const T& value() const& {
+    HEDDLE_CHECK(ok());
+    return *std::get_if<0>(&state_);
+  }
+  [[nodiscard]] T&& value() && {
+    HEDDLE_CHECK(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
+
+  [[nodiscard]] Error& error() & {
+    HEDDLE_CHECK(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  [[nodiscard]] const Error& error() const& {
+    HEDDLE_CHECK(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  [[nodiscard]] Error&& error() && {
+    HEDDLE_CHECK(!ok());
+    return std::move(*std::get_if<1>(&state_));
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const noexcept { return !error_.has_value(); }
+
+  [[nodiscard]] Error& error() & {
+    HEDDLE_CHECK(!ok());
+    return *error_;
+  }
+  [[nodiscard]] const Error& error() const& {
+    HEDDLE_CHECK(!ok());
+    return *error_;
+  }
+  [[nodiscard]] Error&& error() && {
+    HEDDLE_CHECK(!ok());
+    return std::move(*error_);
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace heddle::core
+
+#define HEDDLE_CONCAT_INNER(a, b) a##b
+#define HEDDLE_CONCAT(a, b) HEDDLE_CONCAT_INNER(a, b)
+
+/// HEDDLE_TRY(call()): returns the error of a Result<void> to the caller.
+#define HEDDLE_TRY(expression)                                                \
+  do {                                                                        \
+    auto heddle_try_result = (expression);                                    \
+    if (!heddle_try_result.ok()) return std::move(heddle_try_result).error(); \
+  } while (false)
+
+/// HEDDLE_ASSIGN(auto fd, open(…)): the value of a Result, or its error to the caller.
+#define HEDDLE_ASSIGN(declaration, expression) \
+  HEDDLE_ASSIGN_INNER(HEDDLE_CONCAT(heddle_result_, __LINE__), declaration, expression)
+#define HEDDLE_ASSIGN_INNER(name, declaration, expression) \
+  auto name = (expression);                                \
+  if (!name.ok()) return std::move(name).error();          \
+  declaration = std::move(name).value()
