@@ -1,0 +1,56 @@
+// Pool: jailed worker processes with the engine in them, kept warm and replaced as they die.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "heddle/core/result.h"
+#include "heddle/sandbox/quickjs/run.h"
+
+namespace heddle::sandbox::quickjs {
+
+struct PoolOptions {
+  std::string supervisor_path;                      ///< heddle-supervisor
+  std::string worker_path;                          ///< heddle-sandbox-worker
+  std::size_t workers = 1;                          ///< at most this many processes; further runs wait for one
+  std::chrono::milliseconds cold_start{10'000};     ///< from spawn to ready
+  std::chrono::milliseconds liveness_after{5'000};  ///< a worker idle for longer answers a ping before it gets a run …
+  std::chrono::milliseconds liveness_wait{2'000};   ///< … within this time, or is replaced
+  std::chrono::milliseconds soft_grace{100};        ///< from the soft stop to the jump out
+  std::chrono::milliseconds hard_grace{1'000};      ///< from the jump out to SIGKILL
+  std::size_t runs_per_worker = 10'000;             ///< then it is replaced by a new process
+};
+
+struct PoolStatistics {
+  std::uint64_t spawned = 0;   ///< workers that became ready
+  std::uint64_t killed = 0;    ///< workers ended because of what a run did
+  std::uint64_t recycled = 0;  ///< workers replaced after runs_per_worker
+  std::size_t alive = 0;
+};
+
+class PoolState;
+
+/// Thread-safe. Destroying it ends all workers; runs still held then give Errc::closed.
+class Pool {
+ public:
+  /// Starts the supervisor; workers are spawned as runs ask for them, or by warm().
+  [[nodiscard]] static core::Result<std::unique_ptr<Pool>> create(PoolOptions options);
+  ~Pool();
+
+  /// Spawns workers up to the maximum without waiting for them. The first failure is returned.
+  [[nodiscard]] core::Result<void> warm();
+
+  /// Starts a run on an idle worker, a new one, or the first that becomes free. Errc::invalid_argument for limits that
+  /// cannot be, or a script that is not UTF-8; what fails later is in the outcome.
+  [[nodiscard]] core::Result<Run> start(RunRequest request);
+
+  [[nodiscard]] PoolStatistics statistics() const;
+
+ private:
+  explicit Pool(std::shared_ptr<PoolState> state);
+  std::shared_ptr<PoolState> state_;
+};
+
+}  // namespace heddle::sandbox::quickjs

@@ -1,0 +1,75 @@
+// One evaluation of one script in a worker process: what is asked, what came out, and the handle in between.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "heddle/core/error.h"
+
+namespace heddle::sandbox::quickjs {
+
+/// What one run may use. Zero is not a limit but a mistake (Pool::start refuses it), except for `cpu`.
+struct RunLimits {
+  std::chrono::milliseconds wall_clock{2000};
+  std::chrono::milliseconds cpu{0};                      ///< CPU time of the run; 0: bounded by the wall clock alone
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  ///< the engine's linear memory, its own 1.3 MiB included
+  std::uint64_t output_bytes = std::uint64_t{1} << 20;   ///< of the result's JSON text
+};
+
+struct RunRequest {
+  std::string script;               ///< well-formed UTF-8
+  std::string input_json = "null";  ///< one JSON value
+  RunLimits limits;
+};
+
+enum class LimitKind { cpu, memory, wall_clock, output };
+
+struct Outcome {
+  enum class Kind {
+    ok,               ///< `value`
+    threw,            ///< the script's own failure: `name`, `message`, `line`, `column`
+    limit,            ///< `limit` says which
+    input_too_large,  ///< the input overflowed the memory limit while it was parsed; the script did not run
+    infrastructure,   ///< `error`: nothing is known of the script; the same run may be tried again
+    cancelled,        ///< the caller's stop was requested
+  };
+  Kind kind = Kind::infrastructure;
+  std::string value;  ///< JSON text, well-formed UTF-8, within output_bytes
+  LimitKind limit = LimitKind::wall_clock;
+  std::optional<std::string> name;  ///< bounded and storable (core::bound_text), as is `message`
+  std::string message;
+  std::uint32_t line = 0;  ///< in the script, from 1; 0 when unknown
+  std::uint32_t column = 0;
+  core::Error error;                     ///< Errc::start_up or Errc::confinement: no worker could be had
+  std::chrono::microseconds elapsed{0};  ///< from the moment the worker was sent the script
+  std::chrono::microseconds cpu{0};      ///< CPU time of the worker over the run, by the kernel's count
+};
+
+class RunState;
+
+/// A run that has been started. Driven by its owner: poll(2) fd() for POLLIN and call poll() each time it is readable;
+/// both deadlines, the worker's death and its answer all make fd() readable. Destroying it before the outcome ends the
+/// worker. Movable; one thread at a time.
+class Run {
+ public:
+  explicit Run(std::unique_ptr<RunState> state);
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
+  /// Stays the same for the life of the run; owned by it.
+  [[nodiscard]] int fd() const;
+  /// Does what is due without blocking; the outcome once there is one (exactly once).
+  [[nodiscard]] std::optional<Outcome> poll();
+  /// Blocks until the outcome. A requested stop ends the worker and gives Kind::cancelled, whatever else came (SBX-8).
+  [[nodiscard]] Outcome wait(const std::stop_token& stop = {});
+
+ private:
+  std::unique_ptr<RunState> state_;
+};
+
+}  // namespace heddle::sandbox::quickjs
