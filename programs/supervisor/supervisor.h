@@ -1,0 +1,51 @@
+// The supervisor's state and loop. One thread, no timers, no data of a guest's ever passes through it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "heddle/core/fd.h"
+#include "heddle/core/pidfd.h"
+#include "heddle/core/result.h"
+#include "heddle/jail/launch/control.h"
+#include "heddle/jail/launch/spawn.h"
+
+namespace heddle::supervisor {
+
+/// Spawns, reaps and ends guests on the host's request, and ends all of them when the host is gone (JAIL-12, JAIL-15).
+class Supervisor {
+ public:
+  Supervisor(core::Fd control, core::Fd host) : control_(std::move(control)), host_(core::Pidfd(std::move(host))) {}
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor() { end_all(); }
+
+  /// Returns when the host has closed the connection or has ended; an Error is a broken host or kernel. Guests are gone
+  /// once the object is.
+  [[nodiscard]] core::Result<void> run();
+
+ private:
+  struct Guest {
+    core::Pidfd process;
+    jail::Ending ending;
+    bool forgotten = false;  // closed by the host before its end was seen
+  };
+
+  [[nodiscard]] core::Result<void> watch(const core::Fd& fd, std::uint64_t id);
+  [[nodiscard]] core::Result<void> serve();
+  [[nodiscard]] core::Result<void> hello(wire::Message& request);
+  [[nodiscard]] core::Result<void> spawn(jail::Packet packet);
+  [[nodiscard]] core::Result<void> status(wire::Message& request);
+  [[nodiscard]] core::Result<void> close(wire::Message& request);
+  [[nodiscard]] core::Result<Guest*> find(wire::Message& request, std::uint64_t& id);
+  void look_at(std::uint64_t id);
+  void end_all();
+
+  core::Fd control_;
+  core::Pidfd host_;
+  core::Fd epoll_;
+  std::map<std::uint64_t, Guest> guests_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace heddle::supervisor

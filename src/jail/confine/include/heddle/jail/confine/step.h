@@ -1,0 +1,71 @@
+// Step: every set-up step of a jail that can fail, in the order in which they run. What fails is named by one of these;
+// a failed step is never followed by a guest that runs (JAIL-11).
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::jail {
+
+/// Numbers cross the supervisor's socket and the guest's channel; both ends are of one version.
+enum class Step : std::uint16_t {
+  none = 0,
+
+  // The supervisor, before there is a child.
+  request,           ///< the request is complete and sane
+  descriptors_high,  ///< received descriptors moved out of the way of those that the guest gets
+  null_device,       ///< /dev/null opened
+  landlock_version,  ///< Landlock is there and on
+  landlock_create,   ///< first ruleset
+  landlock_rule,     ///< execute and read on the guest's program, nothing else
+  child_stack,       ///< memory for the child's stack
+  signals_blocked,   ///< no handler runs between clone and exec
+  clone,             ///< the child
+
+  // The child, before exec.
+  dispositions,       ///< signal dispositions back to default
+  session,            ///< own session and process group
+  working_directory,  ///< the root folder
+  stdio,              ///< stdin, stdout, stderr are /dev/null
+  descriptors,        ///< the guest's descriptors in place
+  close_others,       ///< every other descriptor closed
+  file_mask,          ///< umask 077
+  bounding_set,       ///< capability bounding set emptied (root only)
+  groups,             ///< supplementary groups dropped (root only)
+  group_id,           ///< the guest's own group id (root only)
+  user_id,            ///< the guest's own user id (root only)
+  limits,             ///< resource limits; the detail is the RLIMIT_ number
+  parent_death,       ///< SIGKILL when the supervisor ends
+  parent_alive,       ///< and it has not ended yet
+  no_new_privs,       ///< before anything is loaded (JAIL-1)
+  landlock_restrict,  ///< first ruleset enforced
+  ambient_set,        ///< ambient capabilities cleared
+  capabilities,       ///< all capability sets emptied
+  signal_mask,        ///< no signal blocked
+  execute,            ///< the guest's program
+
+  // The guest's program, in confine_self().
+  seal_create,    ///< second ruleset: nothing at all, execute least of all
+  seal_restrict,  ///< second ruleset enforced
+  no_exec_gain,   ///< memory never becomes executable (where the kernel has PR_SET_MDWE)
+  not_dumpable,   ///< no core, no /proc access by others
+  filter_check,   ///< the filter's memory is sealed and of a sane size
+  filter_read,    ///< the filter read
+  filter_close,   ///< its descriptor closed
+  filter_load,    ///< the filter enforced
+
+  count_,  ///< not a step
+};
+
+inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::count_);
+
+/// "landlock_restrict": stable words for messages and reports; "unknown" for other numbers.
+const char* step_name(Step step) noexcept;
+
+/// What failed: no allocation, so that it can be made between clone and exec.
+struct Failure {
+  Step step = Step::none;
+  int error = 0;   ///< errno; 0 when the child was killed during the step
+  int detail = 0;  ///< the step's own: an RLIMIT_ number, a descriptor
+};
+
+}  // namespace heddle::jail

@@ -1,0 +1,55 @@
+#include "heddle/jail/confine/step.h"
+
+namespace heddle::jail {
+namespace {
+
+constexpr const char* kNames[] = {
+    "none",
+    "request",
+    "descriptors_high",
+    "null_device",
+    "landlock_version",
+    "landlock_create",
+    "landlock_rule",
+    "child_stack",
+    "signals_blocked",
+    "clone",
+    "dispositions",
+    "session",
+    "working_directory",
+    "stdio",
+    "descriptors",
+    "close_others",
+    "file_mask",
+    "bounding_set",
+    "groups",
+    "group_id",
+    "user_id",
+    "limits",
+    "parent_death",
+    "parent_alive",
+    "no_new_privs",
+    "landlock_restrict",
+    "ambient_set",
+    "capabilities",
+    "signal_mask",
+    "execute",
+    "seal_create",
+    "seal_restrict",
+    "no_exec_gain",
+    "not_dumpable",
+    "filter_check",
+    "filter_read",
+    "filter_close",
+    "filter_load",
+};
+static_assert(sizeof kNames / sizeof kNames[0] == kStepCount);
+
+}  // namespace
+
+const char* step_name(Step step) noexcept {
+  const auto at = static_cast<unsigned>(step);
+  return at < kStepCount ? kNames[at] : "unknown";
+}
+
+}  // namespace heddle::jail

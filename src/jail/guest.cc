@@ -1,0 +1,116 @@
+#include "heddle/jail/guest.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "process_status.h"
+
+namespace heddle::jail {
+namespace {
+
+using core::Errc;
+constexpr unsigned kFilterMode = 2;  // SECCOMP_MODE_FILTER
+constexpr std::chrono::seconds kCloseGrace{30};
+
+core::Error not_confined(const std::string& what) {
+  return core::make_error(Errc::confinement, "verify a guest's confinement", what + "; the guest was sent nothing");
+}
+
+Death as_death(const Ending& ending, bool killed) {
+  Death death;
+  death.code = ending.code;
+  death.cpu = std::chrono::microseconds(ending.cpu_microseconds);
+  death.peak_bytes = ending.peak_kib << 10U;
+  if (!ending.signalled) {
+    death.kind = Death::Kind::exited;
+  } else {
+    death.kind = killed && ending.code == SIGKILL ? Death::Kind::killed : Death::Kind::signalled;
+  }
+  return death;
+}
+
+}  // namespace
+
+Guest& Guest::operator=(Guest&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  link_ = std::move(other.link_);
+  id_ = other.id_;
+  pid_ = other.pid_;
+  process_ = std::move(other.process_);
+  identity_ = other.identity_;
+  killed_ = other.killed_;
+  death_ = other.death_;
+  return *this;
+}
+
+core::Result<void> Guest::verify_confined() const {
+  if (!link_) return core::make_error(Errc::closed, "verify a guest's confinement");
+  const core::Result<ProcessStatus> read = read_status(pid_, process_);
+  if (!read.ok()) return not_confined(read.error().message());
+  const ProcessStatus& status = read.value();
+  if (status.no_new_privs != 1) return not_confined("no_new_privs is off");
+  if (status.seccomp_mode != kFilterMode) return not_confined("it has no system call filter");
+  if (status.seccomp_filters <= link_->outer_filters) {
+    return not_confined("it has no system call filter of its own, only the " + std::to_string(link_->outer_filters) +
+                        " that the host runs under");
+  }
+  if (status.threads != 1) return not_confined("it has " + std::to_string(status.threads) + " threads");
+  const std::uint32_t expected = identity_ != 0 ? identity_ : ::getuid();
+  for (const std::uint32_t uid : status.uids) {
+    if (uid != expected) return not_confined("it runs as user " + std::to_string(uid));
+  }
+  return {};
+}
+
+core::Result<std::chrono::nanoseconds> Guest::cpu_time() const {
+  // The clock's number holds a pid, which is the guest's for as long as the guest has not been reaped.
+  clockid_t clock{};
+  timespec time{};
+  const int error = ::clock_getcpuclockid(pid_, &clock);
+  const bool read = error == 0 && ::clock_gettime(clock, &time) == 0;
+  if (process_.has_exited()) return core::make_error(Errc::not_found, "read a guest's CPU time", "it has ended");
+  if (!read) return core::system_error(error != 0 ? error : errno, "read a guest's CPU time");
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+void Guest::kill() noexcept {
+  if (!link_ || death_) return;
+  killed_ = killed_ || !process_.has_exited();
+  (void)process_.send_signal(SIGKILL);  // fails only when it has ended
+}
+
+core::Result<std::optional<Death>> Guest::wait(core::Deadline deadline) {
+  if (death_) return death_;
+  if (!link_) return core::make_error(Errc::closed, "wait for a guest");
+  if (!process_.wait_exit(deadline)) return std::optional<Death>();
+  wire::Message request("status");
+  request.set("id", id_);
+  core::Result<Packet> reply = link_->ask(request);
+  if (!reply.ok()) {
+    death_ = Death{};
+    return death_;
+  }
+  HEDDLE_ASSIGN(const Ending ending, decode_ending(reply.value().message));
+  death_ = ending.state == Ending::State::ended ? as_death(ending, killed_) : Death{};
+  return death_;
+}
+
+void Guest::close() noexcept {
+  if (!link_) return;
+  kill();
+  // SIGKILL cannot be refused; the wait is for the kernel to take the process down. One that hangs in the kernel is
+  // left to the supervisor, and its user id is not used again.
+  const bool ended = process_.wait_exit(core::Deadline::after(kCloseGrace));
+  if (ended && !death_) (void)wait(core::Deadline::never());
+  wire::Message request("close");
+  request.set("id", id_);
+  (void)link_->ask(request);  // a dead supervisor has nothing to forget
+  if (ended && identity_ != 0) link_->give_back_identity(identity_);
+  link_.reset();
+  process_ = core::Pidfd();
+}
+
+}  // namespace heddle::jail

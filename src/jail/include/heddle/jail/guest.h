@@ -1,0 +1,81 @@
+// Guest: a confined process, seen from the host.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "heddle/core/clock.h"
+#include "heddle/core/pidfd.h"
+#include "heddle/core/result.h"
+#include "heddle/jail/confine/step.h"
+
+namespace heddle::jail {
+
+/// How a guest ended. Numbers come from the kernel through the supervisor.
+struct Death {
+  enum class Kind : std::uint8_t {
+    exited,           ///< by itself; `code` is its status
+    signalled,        ///< by a signal that we did not send; `code` is its number (SIGSYS: the filter)
+    killed,           ///< by Guest::kill()
+    with_supervisor,  ///< the supervisor ended, and it with it; nothing else is known
+  };
+  Kind kind = Kind::with_supervisor;
+  int code = 0;
+  std::chrono::microseconds cpu{0};  ///< user and system time
+  std::uint64_t peak_bytes = 0;      ///< resident; not below what the supervisor itself has
+};
+
+/// Move-only. One thread at a time may use it; several guests may be used from several threads.
+class Guest {
+ public:
+  Guest(Guest&& other) noexcept = default;
+  Guest& operator=(Guest&& other) noexcept;
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  /// close().
+  ~Guest() { close(); }
+
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// Readable when the guest has ended. Signals go through it.
+  [[nodiscard]] const core::Pidfd& process() const noexcept { return process_; }
+
+  /// JAIL-16, before the first byte is sent: reads from the kernel that no_new_privs is on, that a filter of the
+  /// guest's own is (filters that the supervisor already had, as a container's, do not count), that it has one thread
+  /// and runs as the user that it was given. Errc::confinement otherwise, and when /proc cannot be read. Call it when
+  /// the guest says that it is ready.
+  [[nodiscard]] core::Result<void> verify_confined() const;
+
+  /// CPU time used up to now by the living guest; Errc::not_found when it has ended (then see Death).
+  [[nodiscard]] core::Result<std::chrono::nanoseconds> cpu_time() const;
+
+  /// SIGKILL, without waiting. No guest can refuse it.
+  void kill() noexcept;
+
+  /// Waits until the guest has ended: nothing when the deadline came first. Gives the same answer from then on.
+  [[nodiscard]] core::Result<std::optional<Death>> wait(core::Deadline deadline);
+
+  /// Kills the guest if it still lives, and gives its process back to the kernel. Waits for its end.
+  void close() noexcept;
+
+ private:
+  friend class Supervisor;
+  Guest(std::shared_ptr<class Link> link, std::uint64_t id, pid_t pid, core::Pidfd process, std::uint32_t identity)
+      : link_(std::move(link)), id_(id), pid_(pid), process_(std::move(process)), identity_(identity) {}
+
+  std::shared_ptr<class Link> link_;  // empty once closed or moved from
+  std::uint64_t id_ = 0;
+  pid_t pid_ = 0;
+  core::Pidfd process_;
+  std::uint32_t identity_ = 0;
+  bool killed_ = false;
+  std::optional<Death> death_;
+};
+
+/// The Error for a step that a guest program could not do (as it reports it itself).
+[[nodiscard]] core::Error refused(const Failure& failure);
+
+}  // namespace heddle::jail

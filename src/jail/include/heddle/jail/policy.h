@@ -1,0 +1,61 @@
+// Policy: what a guest may do. Default-deny: what no line of a policy grants is refused.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/core/fd.h"
+#include "heddle/core/result.h"
+
+namespace heddle::jail {
+
+/// What kind of guest: decides system calls and what Landlock grants. See syscalls.h.
+enum class Profile : std::uint8_t {
+  script,  ///< one of our own static programs: one inherited socket, no file, no thread, no exec, no executable memory
+};
+
+/// Resource limits (setrlimit(2)); soft and hard are the same. A lower hard limit of the host's stays.
+struct Limits {
+  std::uint64_t data_bytes = 256U << 20;  ///< RLIMIT_DATA: heap and private writable mappings; not address space
+  std::uint64_t stack_bytes = 8U << 20;   ///< RLIMIT_STACK
+  std::chrono::seconds cpu{3600};         ///< RLIMIT_CPU of the process's whole life; SIGKILL at the end
+  std::uint64_t open_files = 16;          ///< RLIMIT_NOFILE: descriptors below this number
+  std::uint64_t processes = 1;            ///< RLIMIT_NPROC of the guest's user; not for a host that is root in disguise
+  std::uint64_t file_bytes = 0;           ///< RLIMIT_FSIZE
+
+  friend bool operator==(const Limits& a, const Limits& b) = default;
+};
+
+/// Immutable; copies share one state and may be used from several threads.
+class Policy {
+ public:
+  /// The profile `script`. Builds the system call filter once: keep the Policy, and copy it. Errc::invalid_argument for
+  /// a limit under which no program can start.
+  [[nodiscard]] static core::Result<Policy> script(const Limits& limits = {});
+
+  [[nodiscard]] Profile profile() const noexcept { return state_->profile; }
+  [[nodiscard]] const Limits& limits() const noexcept { return state_->limits; }
+  /// The guest's whole environment, "NAME=value".
+  [[nodiscard]] const std::vector<std::string>& environment() const noexcept { return state_->environment; }
+  /// The seccomp program, an array of struct sock_filter.
+  [[nodiscard]] std::string_view filter() const noexcept { return state_->filter; }
+  /// The same in sealed memory, as it is passed to guests.
+  [[nodiscard]] const core::Fd& sealed_filter() const noexcept { return state_->sealed_filter; }
+
+ private:
+  struct State {
+    Profile profile = Profile::script;
+    Limits limits;
+    std::vector<std::string> environment;
+    std::string filter;
+    core::Fd sealed_filter;
+  };
+  explicit Policy(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace heddle::jail

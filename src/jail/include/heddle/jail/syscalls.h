@@ -1,0 +1,45 @@
+// The system calls of each profile, as a table: the filter is made from it, the tests check the filter against it, and
+// the guide prints it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/jail/policy.h"
+
+namespace heddle::jail {
+
+/// What the filter answers. A call that has no row, or whose condition does not hold, ends the process (SIGSYS), as
+/// does any call of a foreign architecture or of x32.
+enum class Answer : std::uint8_t {
+  allow,
+  eperm,   ///< libraries try it and live with a refusal, or JAIL-5 says so
+  enosys,  ///< the C library falls back to another call
+};
+
+/// On one argument: (argument & mask) == value. Arguments that the kernel takes as 32 bits are masked to 32, so that
+/// set upper bits neither get a call past a condition nor matter.
+struct Condition {
+  unsigned argument = 0;
+  std::uint64_t mask = 0;
+  std::uint64_t value = 0;
+};
+
+struct SyscallRule {
+  const char* name = nullptr;
+  Answer answer = Answer::allow;
+  const char* why = nullptr;
+  Condition conditions[2] = {};  ///< all must hold; mask 0: none
+};
+
+struct SyscallTable {
+  const SyscallRule* rules = nullptr;
+  std::size_t count = 0;
+  [[nodiscard]] const SyscallRule* begin() const noexcept { return rules; }
+  [[nodiscard]] const SyscallRule* end() const noexcept { return rules + count; }
+};
+
+/// At most one row a call.
+[[nodiscard]] SyscallTable syscall_table(Profile profile) noexcept;
+
+}  // namespace heddle::jail

@@ -1,0 +1,174 @@
+// Raw system calls on prepared data, and nothing else: no allocation, no lock, no C library state. glibc's wrappers for
+// the set*id family would signal the parent's threads.
+#include "child.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "heddle/jail/confine/landlock.h"
+
+namespace heddle::jail {
+namespace {
+
+constexpr int kFailed = 127;
+constexpr int kSignals = 64;
+constexpr std::size_t kKernelSetBytes = 8;  // sizeof(sigset_t) in the kernel
+
+// The kernel's struct sigaction, all zero: SIG_DFL without flags.
+struct KernelAction {
+  void* handler;
+  unsigned long flags;
+  void* restorer;
+  std::uint64_t mask;
+};
+
+class Child {
+ public:
+  explicit Child(ChildOrders& orders) : orders_(orders) {}
+
+  // Each line either did what it says or the child ends.
+  bool run() {
+    return dispositions() && session() && working_directory() && place_descriptors() && file_mask() &&
+           (orders_.confinement == Confinement::helper || confine()) && signal_mask() && execute();
+  }
+
+ private:
+  bool begin(Step step) {
+    orders_.report.step = step;
+    return true;
+  }
+  bool check(long result, int detail = 0) {
+    if (result >= 0) return true;
+    orders_.report.detail = detail;
+    orders_.report.error = errno;
+    return false;
+  }
+
+  // execve resets handlers but keeps what is ignored.
+  bool dispositions() {
+    begin(Step::dispositions);
+    const KernelAction by_default{};
+    for (int signal = 1; signal <= kSignals; ++signal) {
+      if (signal == SIGKILL || signal == SIGSTOP) continue;
+      if (!check(::syscall(SYS_rt_sigaction, signal, &by_default, nullptr, kKernelSetBytes), signal)) return false;
+    }
+    return true;
+  }
+
+  bool session() { return begin(Step::session) && check(::syscall(SYS_setsid)); }
+  bool working_directory() { return begin(Step::working_directory) && check(::syscall(SYS_chdir, "/")); }
+  bool file_mask() { return begin(Step::file_mask) && check(::syscall(SYS_umask, S_IRWXG | S_IRWXO)); }
+
+  bool place(int from, int to, int flags) { return check(::syscall(SYS_dup3, from, to, flags), to); }
+
+  bool place_descriptors() {
+    begin(Step::stdio);
+    for (int fd = 0; fd < kFirstGuestFd; ++fd) {
+      if (!place(orders_.null_device, fd, 0)) return false;
+    }
+    begin(Step::descriptors);
+    int next = kFirstGuestFd;
+    for (unsigned i = 0; i < orders_.descriptor_count; ++i) {
+      if (!place(orders_.descriptors[i], next++, 0)) return false;
+    }
+    if (!place(orders_.program, kProgramFd, O_CLOEXEC)) return false;
+    int last = kProgramFd;
+    if (orders_.confinement == Confinement::guest) {
+      if (!place(orders_.ruleset, kRulesetFd, O_CLOEXEC)) return false;
+      last = kRulesetFd;
+    }
+    begin(Step::close_others);
+    return check(::syscall(SYS_close_range, next, kProgramFd - 1, 0)) &&
+           check(::syscall(SYS_close_range, last + 1, ~0U, 0));
+  }
+
+  bool confine() {
+    return become() && limits() && die_with_parent() &&
+           // JAIL-1: before Landlock, and long before any filter.
+           begin(Step::no_new_privs) && check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) &&
+           begin(Step::landlock_restrict) && landlock() && drop_capabilities();
+  }
+
+  bool become() {
+    if (orders_.identity == 0) return true;
+    begin(Step::bounding_set);
+    for (int capability = 0; capability <= orders_.last_capability; ++capability) {
+      if (!check(::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), capability)) return false;
+    }
+    const std::uint32_t id = orders_.identity;
+    return begin(Step::groups) && check(::syscall(SYS_setgroups, 0, nullptr)) &&  //
+           begin(Step::group_id) && check(::syscall(SYS_setresgid, id, id, id)) && begin(Step::user_id) &&
+           check(::syscall(SYS_setresuid, id, id, id));
+  }
+
+  bool limits() {
+    begin(Step::limits);
+    for (unsigned i = 0; i < orders_.limit_count; ++i) {
+      const ResourceLimit& limit = orders_.limits[i];
+      rlimit64 value{};
+      if (!check(::syscall(SYS_prlimit64, 0, limit.resource, nullptr, &value), limit.resource)) return false;
+      if (limit.value < value.rlim_max) value.rlim_max = limit.value;
+      value.rlim_cur = value.rlim_max;
+      if (!check(::syscall(SYS_prlimit64, 0, limit.resource, &value, nullptr), limit.resource)) return false;
+    }
+    return true;
+  }
+
+  // A change of identity clears the parent-death signal, so this comes after it. A parent that ended before the call
+  // sends nothing: hence the look at who the parent is.
+  bool die_with_parent() {
+    if (!begin(Step::parent_death) || !check(::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))) return false;
+    begin(Step::parent_alive);
+    const long parent = ::syscall(SYS_getppid);
+    if (!check(parent)) return false;
+    errno = ESRCH;
+    return check(parent == orders_.parent ? 0 : -1);
+  }
+
+  bool landlock() {
+    const int result = landlock_enforce(kRulesetFd);
+    errno = -result;
+    return check(result);
+  }
+
+  bool drop_capabilities() {
+    begin(Step::ambient_set);
+    if (!check(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))) return false;
+    begin(Step::capabilities);
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+    return check(::syscall(SYS_capset, &header, none));
+  }
+
+  // The parent blocked all signals for the time that it shares its memory.
+  bool signal_mask() {
+    begin(Step::signal_mask);
+    const std::uint64_t none = 0;
+    return check(::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kKernelSetBytes));
+  }
+
+  bool execute() {
+    begin(Step::execute);
+    return check(::syscall(SYS_execveat, kProgramFd, "", orders_.arguments, orders_.environment, AT_EMPTY_PATH));
+  }
+
+  ChildOrders& orders_;
+};
+
+}  // namespace
+
+int run_child(void* argument) noexcept {
+  Child child(*static_cast<ChildOrders*>(argument));
+  (void)child.run();
+  return kFailed;
+}
+
+}  // namespace heddle::jail

@@ -1,0 +1,47 @@
+// The far side of clone: everything between it and execve. Shares the parent's memory while the parent is stopped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "heddle/jail/launch/spawn.h"
+
+namespace heddle::jail {
+
+// Numbers in the child. The parent hands over descriptors at kSourceFloor and above, so that no dup3 hits one that is
+// still needed; program and ruleset end up between the guest's and everything else, which is then closed in two ranges.
+inline constexpr int kFirstGuestFd = 3;
+inline constexpr int kProgramFd = 60;
+inline constexpr int kRulesetFd = 61;
+inline constexpr int kSourceFloor = 64;
+
+// Prepared by the parent; the child only reads it, but for `report`.
+struct ChildOrders {
+  Confinement confinement = Confinement::guest;
+  pid_t parent = 0;
+  int null_device = -1;
+  int program = -1;
+  int ruleset = -1;
+  int descriptors[kMaxGuestDescriptors] = {};
+  unsigned descriptor_count = 0;
+  const ResourceLimit* limits = nullptr;
+  unsigned limit_count = 0;
+  std::uint32_t identity = 0;  // 0: keep
+  int last_capability = 0;
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;
+
+  // Written by the child: the step under way, then why it failed. `done` is never set: success is an execve.
+  struct Report {
+    volatile Step step;
+    volatile int error;
+    volatile int detail;
+  };
+  Report report = {Step::none, 0, 0};
+};
+
+// For clone(2): argument is a ChildOrders. Returns only by failing, with the exit status to use.
+int run_child(void* argument) noexcept;
+
+}  // namespace heddle::jail

@@ -1,0 +1,165 @@
+#include "heddle/jail/launch/control.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace heddle::jail {
+namespace {
+
+using core::Errc;
+
+constexpr std::size_t kMaxPacketBytes = 64U << 10;
+constexpr std::size_t kMaxPacketDescriptors = kMaxGuestDescriptors + 1;
+constexpr std::size_t kMaxWords = 16;
+
+core::Error gone() { return core::make_error(Errc::disconnected, "talk to the other side", "it has ended"); }
+core::Error broken(const char* what) { return core::make_error(Errc::protocol, "read a control packet", what); }
+
+std::vector<core::Fd> take_descriptors(msghdr& header) {
+  std::vector<core::Fd> descriptors;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int raw = -1;
+      std::memcpy(&raw, CMSG_DATA(part) + i * sizeof raw, sizeof raw);
+      descriptors.emplace_back(raw);
+    }
+  }
+  return descriptors;
+}
+
+void encode_words(wire::Message& message, const std::string& prefix, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) message.set(prefix + std::to_string(i), words[i]);
+}
+
+core::Result<std::vector<std::string>> decode_words(wire::Message& message, const std::string& prefix) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < kMaxWords && message.has(prefix + std::to_string(i)); ++i) {
+    HEDDLE_ASSIGN(std::string word, message.take_string(prefix + std::to_string(i)));
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+}  // namespace
+
+core::Result<void> send_packet(const core::Fd& socket, const wire::Message& message,
+                               const std::vector<const core::Fd*>& descriptors) {
+  std::string text = message.text();
+  if (text.size() > kMaxPacketBytes || descriptors.size() > kMaxPacketDescriptors) {
+    return core::make_error(Errc::too_large, "send a control packet", std::to_string(text.size()) + " bytes");
+  }
+  iovec part{text.data(), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketDescriptors)] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(sizeof(int) * descriptors.size());
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * descriptors.size());
+    for (std::size_t i = 0; i < descriptors.size(); ++i) {
+      const int raw = descriptors[i]->get();
+      std::memcpy(CMSG_DATA(rights) + i * sizeof raw, &raw, sizeof raw);
+    }
+  }
+  for (;;) {
+    if (::sendmsg(socket.get(), &header, MSG_NOSIGNAL) >= 0) return {};
+    if (errno == EINTR) continue;
+    if (errno == EPIPE || errno == ECONNRESET) return gone();
+    return core::system_error("send a control packet");
+  }
+}
+
+core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline) {
+  std::string text(kMaxPacketBytes, '\0');
+  for (;;) {
+    iovec part{text.data(), text.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketDescriptors)] = {};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    const ssize_t got = ::recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (deadline.passed()) return core::make_error(Errc::timed_out, "wait for a control packet");
+      pollfd item{socket.get(), POLLIN, 0};
+      if (::poll(&item, 1, deadline.poll_ms()) < 0 && errno != EINTR) return core::system_error("poll");
+      continue;
+    }
+    if (got == 0 || (got < 0 && errno == ECONNRESET)) return gone();
+    if (got < 0) return core::system_error("receive a control packet");
+    std::vector<core::Fd> descriptors = take_descriptors(header);
+    // The kernel drops descriptors for which this process has no room: EMFILE in another guise.
+    if ((header.msg_flags & MSG_CTRUNC) != 0) return broken("descriptors were lost: too many open files");
+    if ((header.msg_flags & MSG_TRUNC) != 0) return broken("too long");
+    HEDDLE_ASSIGN(wire::Message message,
+                  wire::Message::parse(std::string_view(text.data(), static_cast<std::size_t>(got))));
+    return Packet{std::move(message), std::move(descriptors)};
+  }
+}
+
+wire::Message encode_spawn(const SpawnPlan& plan) {
+  wire::Message message("spawn");
+  encode_words(message, "arg.", plan.arguments);
+  encode_words(message, "env.", plan.environment);
+  for (const ResourceLimit& limit : plan.limits) message.set("limit." + std::to_string(limit.resource), limit.value);
+  if (plan.identity) message.set("uid", *plan.identity);
+  return message;
+}
+
+core::Result<SpawnPlan> decode_spawn(Packet packet) {
+  SpawnPlan plan;
+  if (packet.descriptors.empty()) return broken("spawn without a program");
+  plan.program = std::move(packet.descriptors.front());
+  for (std::size_t i = 1; i < packet.descriptors.size(); ++i) {
+    plan.descriptors.push_back(std::move(packet.descriptors[i]));
+  }
+  HEDDLE_ASSIGN(plan.arguments, decode_words(packet.message, "arg."));
+  HEDDLE_ASSIGN(plan.environment, decode_words(packet.message, "env."));
+  for (int resource = 0; resource < static_cast<int>(RLIM_NLIMITS); ++resource) {
+    const std::string name = "limit." + std::to_string(resource);
+    if (!packet.message.has(name)) continue;
+    HEDDLE_ASSIGN(const std::uint64_t value, packet.message.take_number(name));
+    plan.limits.push_back(ResourceLimit{resource, value});
+  }
+  if (packet.message.has("uid")) {
+    HEDDLE_ASSIGN(const std::uint64_t uid, packet.message.take_number("uid", UINT32_MAX - 1));
+    plan.identity = static_cast<std::uint32_t>(uid);
+  }
+  HEDDLE_TRY(packet.message.finish());
+  return plan;
+}
+
+void encode_ending(const Ending& ending, wire::Message& message) {
+  message.set("state", static_cast<std::uint64_t>(ending.state));
+  message.set("signalled", ending.signalled);
+  message.set("code", static_cast<std::uint64_t>(ending.code));
+  message.set("cpu_us", ending.cpu_microseconds);
+  message.set("peak_kib", ending.peak_kib);
+}
+
+core::Result<Ending> decode_ending(wire::Message& message) {
+  Ending ending;
+  HEDDLE_ASSIGN(const std::uint64_t state, message.take_number("state", 2));
+  ending.state = static_cast<Ending::State>(state);
+  HEDDLE_ASSIGN(ending.signalled, message.take_bool("signalled"));
+  HEDDLE_ASSIGN(const std::uint64_t code, message.take_number("code", 255));
+  ending.code = static_cast<int>(code);
+  HEDDLE_ASSIGN(ending.cpu_microseconds, message.take_number("cpu_us"));
+  HEDDLE_ASSIGN(ending.peak_kib, message.take_number("peak_kib"));
+  HEDDLE_TRY(message.finish());
+  return ending;
+}
+
+}  // namespace heddle::jail

@@ -1,0 +1,50 @@
+// The socket between host and supervisor: AF_UNIX, SOCK_SEQPACKET; one packet is one wire::Message with its
+// descriptors. Both ends are Heddle's and of one version; the host asks, the supervisor answers, one at a time.
+//
+//   hello   version, protocol                                    → hello version, protocol
+//   spawn   arg.N, env.N, limit.N (value), uid? + program, fds…  → spawned id, pid | failed step, errno, detail
+//           + the guest's pidfd
+//   status  id                                                   → status state, [signalled, code, cpu_us, peak_kib]
+//   close   id                                                   → closed, and as status
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "heddle/core/clock.h"
+#include "heddle/core/fd.h"
+#include "heddle/core/result.h"
+#include "heddle/jail/launch/spawn.h"
+#include "heddle/wire/message.h"
+
+namespace heddle::jail {
+
+/// Raised with every change of the messages.
+inline constexpr std::uint64_t kControlProtocol = 1;
+
+/// Where the supervisor finds its descriptors.
+inline constexpr int kControlFd = 3;  ///< its end of the socket
+inline constexpr int kHostFd = 4;     ///< the host's pidfd
+
+struct Packet {
+  wire::Message message;
+  std::vector<core::Fd> descriptors;
+};
+
+/// Blocks for as long as the socket's buffer is full. Errc::disconnected when the peer is gone.
+[[nodiscard]] core::Result<void> send_packet(const core::Fd& socket, const wire::Message& message,
+                                             const std::vector<const core::Fd*>& descriptors);
+
+/// Waits until the deadline (Errc::timed_out). Errc::disconnected at the end of the connection.
+[[nodiscard]] core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline);
+
+/// The spawn request, without its descriptors, and back.
+[[nodiscard]] wire::Message encode_spawn(const SpawnPlan& plan);
+[[nodiscard]] core::Result<SpawnPlan> decode_spawn(Packet packet);
+
+/// How a guest ended, as fields of a message, and back.
+void encode_ending(const Ending& ending, wire::Message& message);
+[[nodiscard]] core::Result<Ending> decode_ending(wire::Message& message);
+
+}  // namespace heddle::jail

@@ -1,0 +1,66 @@
+// spawn: a program becomes a child process, confined as the plan says, or the step that failed is named and nothing
+// runs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/core/fd.h"
+#include "heddle/core/pidfd.h"
+#include "heddle/jail/confine/step.h"
+
+namespace heddle::jail {
+
+/// One setrlimit(2): soft and hard alike. Where the caller's own hard limit is lower, that one stays.
+struct ResourceLimit {
+  int resource = 0;         ///< RLIMIT_*
+  std::uint64_t value = 0;  ///< in the resource's unit
+};
+
+enum class Confinement : std::uint8_t {
+  helper,  ///< our own trusted program: clean descriptors, signals, session and environment, no more
+  guest,   ///< all of Step
+};
+
+struct SpawnPlan {
+  Confinement confinement = Confinement::guest;
+  core::Fd program;                       ///< O_PATH is enough; started by descriptor, never by name
+  std::vector<std::string> arguments;     ///< argv, its first included
+  std::vector<std::string> environment;   ///< "NAME=value"; nothing else reaches the child
+  std::vector<core::Fd> descriptors;      ///< become 3, 4, … in the child; all others are closed
+  std::vector<ResourceLimit> limits;      ///< guest only
+  std::optional<std::uint32_t> identity;  ///< guest only: uid and gid, when the caller is root; never 0
+};
+
+struct SpawnResult {
+  Failure failure;  ///< step none: the child runs
+  pid_t pid = 0;
+  core::Pidfd child;  ///< the caller reaps it
+};
+
+/// At most this many descriptors in a plan.
+inline constexpr std::size_t kMaxGuestDescriptors = 8;
+
+/// Blocks until the child has called execve or failed; a failed child is reaped. The child shares the caller's memory
+/// until then (CLONE_VM and CLONE_VFORK), so the caller's size costs nothing, and no handler of the caller's runs in
+/// it. A guest dies with the calling *thread* (PR_SET_PDEATHSIG, prctl(2)): spawn guests from a single-threaded
+/// process. Consumes the plan's descriptors.
+[[nodiscard]] SpawnResult spawn(SpawnPlan plan) noexcept;
+
+/// Kills nothing: how an ended child ended, reaping it. For a child that has not ended, or that somebody else has
+/// reaped, the second member says so.
+struct Ending {
+  enum class State : std::uint8_t { alive, ended, lost };
+  State state = State::alive;
+  bool signalled = false;
+  int code = 0;                        ///< exit status or signal
+  std::uint64_t cpu_microseconds = 0;  ///< user and system time
+  std::uint64_t peak_kib = 0;          ///< ru_maxrss: never below the caller's own at the time of the spawn
+};
+[[nodiscard]] Ending reap(const core::Pidfd& child) noexcept;
+
+}  // namespace heddle::jail

@@ -1,0 +1,198 @@
+#include "heddle/jail/launch/spawn.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "child.h"
+#include "heddle/jail/confine/landlock.h"
+
+namespace heddle::jail {
+namespace {
+
+constexpr std::size_t kStackBytes = 64U << 10;
+constexpr int kHighestCapability = 63;
+
+SpawnResult failed(Step step, int error, int detail = 0) {
+  SpawnResult result;
+  result.failure = Failure{step, error, detail};
+  return result;
+}
+
+class ChildStack {
+ public:
+  ChildStack() : base_(::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+  ~ChildStack() {
+    if (valid()) ::munmap(base_, kStackBytes);
+  }
+  [[nodiscard]] bool valid() const { return base_ != MAP_FAILED; }
+  [[nodiscard]] void* top() const { return static_cast<char*>(base_) + kStackBytes; }
+
+ private:
+  void* base_;
+};
+
+// All 64 signals, those that the C library keeps to itself too: a handler that ran in the child would run in our
+// memory.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() : error_(set(SIG_BLOCK, ~std::uint64_t{0}, &before_) == 0 ? 0 : errno) {}
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() {
+    if (error_ == 0) (void)set(SIG_SETMASK, before_, nullptr);
+  }
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  static long set(int how, std::uint64_t mask, std::uint64_t* before) {
+    return ::syscall(SYS_rt_sigprocmask, how, &mask, before, sizeof mask);
+  }
+  std::uint64_t before_ = 0;
+  int error_;
+};
+
+std::vector<char*> as_vector(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Above what the child overwrites; the original is closed.
+bool raise(core::Fd& fd) {
+  if (fd.get() >= kSourceFloor) return true;
+  core::Fd high(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kSourceFloor));
+  if (!high.valid()) return false;
+  fd = std::move(high);
+  return true;
+}
+
+// The first ruleset: everything denied but execute and read on the program itself.
+Failure make_ruleset(const core::Fd& program, core::Fd& ruleset) {
+  const int abi = landlock_abi();
+  if (abi < 0) return Failure{Step::landlock_version, -abi, 0};
+  const int raw = landlock_deny_all(abi);
+  if (raw < 0) return Failure{Step::landlock_create, -raw, 0};
+  ruleset = core::Fd(raw);
+  const int allowed = landlock_allow(raw, program.get(), kLandlockExecute | kLandlockReadFile);
+  if (allowed < 0) return Failure{Step::landlock_rule, -allowed, 0};
+  return {};
+}
+
+int last_capability() {
+  int last = 0;
+  while (last < kHighestCapability && ::prctl(PR_CAPBSET_READ, last + 1, 0, 0, 0) >= 0) ++last;
+  return last;
+}
+
+// Waits for a child that is certain to end, and forgets it.
+void collect(const core::Pidfd& child) {
+  siginfo_t info{};
+  while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child.fd().get()), &info, WEXITED | __WALL) != 0 &&
+         errno == EINTR) {
+  }
+}
+
+bool sane(const SpawnPlan& plan) {
+  if (!plan.program.valid() || plan.arguments.empty() || plan.descriptors.size() > kMaxGuestDescriptors) return false;
+  for (const core::Fd& fd : plan.descriptors) {
+    if (!fd.valid()) return false;
+  }
+  if (plan.confinement == Confinement::helper) return true;
+  // A guest never runs as root: root must give it an identity, nobody else can.
+  const bool root = ::geteuid() == 0;
+  return root ? plan.identity.has_value() && *plan.identity != 0 : !plan.identity.has_value();
+}
+
+SpawnResult launch(ChildOrders& orders) {
+  const ChildStack stack;
+  if (!stack.valid()) return failed(Step::child_stack, errno);
+  const SignalsBlocked blocked;
+  if (blocked.error() != 0) return failed(Step::signals_blocked, blocked.error());
+
+  SpawnResult result;
+  int raw_pidfd = -1;
+  result.pid = ::clone(run_child, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &orders, &raw_pidfd,
+                       nullptr, nullptr);
+  if (result.pid < 0) return failed(Step::clone, errno);
+  result.child = core::Pidfd(core::Fd(raw_pidfd));
+
+  // The child is past execve, or it has ended. A step before execute that left no errno was cut short by a signal.
+  const Failure failure{orders.report.step, orders.report.error, orders.report.detail};
+  if (failure.step == Step::execute && failure.error == 0) return result;
+  collect(result.child);
+  return failed(failure.step, failure.error, failure.detail);
+}
+
+}  // namespace
+
+SpawnResult spawn(SpawnPlan plan) noexcept {
+  if (!sane(plan)) return failed(Step::request, EINVAL);
+  if (!raise(plan.program)) return failed(Step::descriptors_high, errno);
+  for (core::Fd& fd : plan.descriptors) {
+    if (!raise(fd)) return failed(Step::descriptors_high, errno);
+  }
+  core::Fd null_device(::open("/dev/null", O_RDWR | O_CLOEXEC | O_NOCTTY));
+  if (!null_device.valid()) return failed(Step::null_device, errno);
+  if (!raise(null_device)) return failed(Step::descriptors_high, errno);
+  core::Fd ruleset;
+  if (plan.confinement == Confinement::guest) {
+    const Failure failure = make_ruleset(plan.program, ruleset);
+    if (failure.step != Step::none) return failed(failure.step, failure.error);
+    if (!raise(ruleset)) return failed(Step::descriptors_high, errno);
+  }
+
+  const std::vector<char*> arguments = as_vector(plan.arguments);
+  const std::vector<char*> environment = as_vector(plan.environment);
+  ChildOrders orders;
+  orders.confinement = plan.confinement;
+  orders.parent = ::getpid();
+  orders.null_device = null_device.get();
+  orders.program = plan.program.get();
+  orders.ruleset = ruleset.get();
+  for (const core::Fd& fd : plan.descriptors) orders.descriptors[orders.descriptor_count++] = fd.get();
+  orders.limits = plan.limits.data();
+  orders.limit_count = static_cast<unsigned>(plan.limits.size());
+  orders.identity = plan.identity.value_or(0);
+  orders.last_capability = last_capability();
+  orders.arguments = arguments.data();
+  orders.environment = environment.data();
+  return launch(orders);
+}
+
+Ending reap(const core::Pidfd& child) noexcept {
+  Ending ending;
+  siginfo_t info{};
+  rusage usage{};
+  // The system call itself: glibc's waitid has no rusage.
+  while (::syscall(SYS_waitid, P_PIDFD, child.fd().get(), &info, WEXITED | WNOHANG | __WALL, &usage) != 0) {
+    if (errno == EINTR) continue;
+    ending.state = Ending::State::lost;
+    return ending;
+  }
+  if (info.si_pid == 0) return ending;
+  ending.state = Ending::State::ended;
+  ending.signalled = info.si_code != CLD_EXITED;
+  ending.code = info.si_status;
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000U + static_cast<std::uint64_t>(time.tv_usec);
+  };
+  ending.cpu_microseconds = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+  ending.peak_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+  return ending;
+}
+
+}  // namespace heddle::jail

@@ -1,0 +1,167 @@
+#include "heddle/jail/supervisor.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "heddle/core/text.h"
+#include "heddle/jail/launch/control.h"
+#include "identities.h"
+#include "link.h"
+#include "process_status.h"
+
+namespace heddle::jail {
+namespace {
+
+using core::Errc;
+
+core::Result<core::FdPair> control_pair() {
+  int raw[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw) != 0)
+    return core::system_error("make a control socket");
+  return core::FdPair{core::Fd(raw[0]), core::Fd(raw[1])};
+}
+
+core::Result<void> shake_hands(Link& link, const std::string& path, core::Deadline deadline) {
+  wire::Message hello("hello");
+  hello.set("version", HEDDLE_VERSION).set("protocol", kControlProtocol);
+  core::Result<Packet> reply = link.ask(hello, {}, deadline);
+  if (!reply.ok()) {
+    core::Error error = reply.error();
+    error.step = "start heddle-supervisor";
+    error.context = path + ": " + error.context;
+    return error;
+  }
+  wire::Message& message = reply.value().message;
+  HEDDLE_ASSIGN(const std::string version, message.take_string("version"));
+  HEDDLE_ASSIGN(const std::uint64_t protocol, message.take_number("protocol"));
+  if (version != HEDDLE_VERSION || protocol != kControlProtocol) {
+    return core::make_error(Errc::untrusted_program, "start heddle-supervisor",
+                            path + " is of version " + core::bound_text(core::printable_line(version), 64) +
+                                " and this is " HEDDLE_VERSION ": install both from one release, or build both anew");
+  }
+  return message.finish();
+}
+
+core::Result<IdentityRange> identities(const IdentityRange& wanted) {
+  const core::Fd file(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return core::system_error("open /proc/self/uid_map", "is /proc mounted?");
+  HEDDLE_ASSIGN(const std::string map, core::read_all(file, std::size_t{64} << 10));
+  std::uint32_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+    return core::system_error("getrandom");
+  return choose_identities(wanted, map, random);
+}
+
+std::vector<ResourceLimit> resource_limits(const Limits& limits) {
+  return {
+      {RLIMIT_DATA, limits.data_bytes},
+      {RLIMIT_STACK, limits.stack_bytes},
+      {RLIMIT_CPU, static_cast<std::uint64_t>(limits.cpu.count())},
+      {RLIMIT_NOFILE, limits.open_files},
+      {RLIMIT_NPROC, limits.processes},
+      {RLIMIT_FSIZE, limits.file_bytes},
+      {RLIMIT_CORE, 0},
+      {RLIMIT_MEMLOCK, 0},
+      {RLIMIT_MSGQUEUE, 0},
+      {RLIMIT_NICE, 0},
+      {RLIMIT_RTPRIO, 0},
+  };
+}
+
+core::Result<Failure> decode_failure(wire::Message& message) {
+  HEDDLE_ASSIGN(const std::uint64_t step, message.take_number("step", kStepCount - 1));
+  HEDDLE_ASSIGN(const std::uint64_t error, message.take_number("errno", 4095));
+  HEDDLE_ASSIGN(const std::uint64_t detail, message.take_number("detail", INT32_MAX));
+  HEDDLE_TRY(message.finish());
+  return Failure{static_cast<Step>(step), static_cast<int>(error), static_cast<int>(detail)};
+}
+
+}  // namespace
+
+core::Result<Supervisor> Supervisor::start(const SupervisorOptions& options) {
+  std::string path = options.program;
+  if (path.empty()) {
+    HEDDLE_ASSIGN(path, helper_path("heddle-supervisor"));
+  }
+  HEDDLE_ASSIGN(const Program program, open_program(path));
+  HEDDLE_ASSIGN(core::FdPair sockets, control_pair());
+  HEDDLE_ASSIGN(const core::Pidfd self, core::Pidfd::open(::getpid()));
+
+  SpawnPlan plan;
+  plan.confinement = Confinement::helper;
+  HEDDLE_ASSIGN(plan.program, program.fd().duplicate());
+  plan.arguments = {"heddle-supervisor"};
+  plan.descriptors.push_back(std::move(sockets.second));
+  HEDDLE_ASSIGN(core::Fd host, self.fd().duplicate());
+  plan.descriptors.push_back(std::move(host));
+  SpawnResult spawned = jail::spawn(std::move(plan));
+  if (spawned.failure.step != Step::none) {
+    core::Error error = refused(spawned.failure);
+    error.step = "start heddle-supervisor: " + error.step;
+    return error;
+  }
+  // Filters belong to threads: those of the thread that started the supervisor are the supervisor's, and its guests'.
+  const core::Result<ProcessStatus> status = read_status(spawned.pid, spawned.child);
+  auto link =
+      std::make_shared<Link>(std::move(sockets.first), spawned.pid, std::move(spawned.child), options.request_timeout);
+  HEDDLE_TRY(shake_hands(*link, program.path(), core::Deadline::after(options.start_timeout)));
+  if (!status.ok()) return status.error();
+  link->outer_filters = status.value().seccomp_filters;
+  if (::geteuid() == 0) {
+    HEDDLE_ASSIGN(const IdentityRange range, identities(options.identities));
+    link->first_identity = range.first;
+    link->identity_count = range.count;
+  }
+  return Supervisor(std::move(link));
+}
+
+Supervisor::~Supervisor() {
+  if (link_) link_->end();
+}
+
+pid_t Supervisor::pid() const noexcept { return link_->pid(); }
+
+core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& program,
+                                      const std::vector<std::string>& arguments, core::Fd channel) {
+  SpawnPlan plan;  // descriptors travel beside it
+  plan.arguments.push_back(core::bound_text(program.path()));
+  for (const std::string& argument : arguments) {
+    if (!core::valid_utf8(argument) || argument.find('\0') != std::string::npos) {
+      return core::make_error(Errc::invalid_argument, "spawn a guest", "an argument that is not text");
+    }
+    plan.arguments.push_back(argument);
+  }
+  plan.environment = policy.environment();
+  plan.limits = resource_limits(policy.limits());
+  if (link_->identity_count != 0) {
+    HEDDLE_ASSIGN(plan.identity, link_->take_identity());
+  }
+  const auto forget_identity = [&] {
+    if (plan.identity) link_->give_back_identity(*plan.identity);
+  };
+
+  core::Result<Packet> reply = link_->ask(encode_spawn(plan), {&program.fd(), &channel, &policy.sealed_filter()});
+  if (!reply.ok()) {
+    forget_identity();
+    return reply.error();
+  }
+  wire::Message& message = reply.value().message;
+  if (message.op() == "failed") {
+    forget_identity();
+    HEDDLE_ASSIGN(const Failure failure, decode_failure(message));
+    return refused(failure);
+  }
+  HEDDLE_ASSIGN(const std::uint64_t id, message.take_number("id"));
+  HEDDLE_ASSIGN(const std::uint64_t pid, message.take_number("pid", INT32_MAX));
+  HEDDLE_TRY(message.finish());
+  if (reply.value().descriptors.size() != 1) {
+    return core::make_error(Errc::protocol, "spawn a guest", "no process descriptor came back");
+  }
+  return Guest(link_, id, static_cast<pid_t>(pid), core::Pidfd(std::move(reply.value().descriptors.front())),
+               plan.identity.value_or(0));
+}
+
+}  // namespace heddle::jail
