@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -19,9 +21,33 @@ thread_local Guest* current = nullptr;
 constexpr std::uintptr_t kImportStack = 64 * 1024;
 // Faults this far around the low end of the native stack are its exhaustion.
 constexpr std::uintptr_t kStackGap = 1024 * 1024;
+// Of a main thread's stack without a limit this much is used.
+constexpr std::uintptr_t kMainStack = 8 * 1024 * 1024;
+// Arguments, environment and start-up frames of a main thread.
+constexpr std::uintptr_t kAboveTheStack = 256 * 1024;
 constexpr std::size_t kMaxRejections = 1024;
 
 std::uintptr_t stack_pointer() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
+
+// The C library reads a main thread's bounds from /proc, which a jail has taken away. There the kernel lets the stack
+// grow to its limit below where it began; that is above this frame, by no more than arguments and environment.
+core::Result<std::uintptr_t> lowest_stack_address() {
+  pthread_attr_t attributes;
+  const int failed = ::pthread_getattr_np(::pthread_self(), &attributes);
+  if (failed == 0) {
+    void* low = nullptr;
+    std::size_t size = 0;
+    ::pthread_attr_getstack(&attributes, &low, &size);
+    ::pthread_attr_destroy(&attributes);
+    return reinterpret_cast<std::uintptr_t>(low);
+  }
+  rlimit limit{};
+  if (::gettid() != ::getpid() || ::getrlimit(RLIMIT_STACK, &limit) != 0) {
+    return core::system_error(failed, "learn the bounds of the thread's stack");
+  }
+  const std::uintptr_t size = std::min<std::uintptr_t>(limit.rlim_cur, kMainStack);
+  return stack_pointer() - size + kAboveTheStack;
+}
 
 // Keeps the compiler from moving work across a change of `inside_`, which signal handlers read.
 void fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
@@ -37,18 +63,11 @@ Guest::~Guest() {
 
 core::Result<void> Guest::instantiate() {
   thread_ = ::pthread_self();
-  pthread_attr_t attributes;
-  if (const int failed = ::pthread_getattr_np(thread_, &attributes); failed != 0) {
-    return core::system_error(failed, "learn the bounds of the thread's stack");
-  }
-  void* low = nullptr;
-  std::size_t size = 0;
-  ::pthread_attr_getstack(&attributes, &low, &size);
-  ::pthread_attr_destroy(&attributes);
-  stack_low_ = reinterpret_cast<std::uintptr_t>(low);
+  HEDDLE_ASSIGN(stack_low_, lowest_stack_address());
   if (stack_pointer() - stack_low_ < kNativeStackNeeded) {
-    return core::make_error(core::Errc::unsupported, "start the script engine",
-                            "the thread's stack is smaller than 4 MiB; raise it (ulimit -s, or the thread's attribute)");
+    return core::make_error(
+        core::Errc::unsupported, "start the script engine",
+        "the thread's stack is smaller than 4 MiB; raise it (ulimit -s, or the thread's attribute)");
   }
   HEDDLE_TRY(memory_.reserve());
   memory_ceiling_ = 1ULL << 32;
@@ -60,7 +79,8 @@ core::Result<void> Guest::instantiate() {
     Z_qjsZ__initialize(&instance_);
   });
   if (!done || table_ == nullptr) {
-    return core::make_error(core::Errc::exhausted, "instantiate the script engine", "its memory could not be allocated");
+    return core::make_error(core::Errc::exhausted, "instantiate the script engine",
+                            "its memory could not be allocated");
   }
   instantiated_ = true;
   return {};
@@ -207,8 +227,8 @@ std::uint32_t Guest::grow_memory(wasm_rt_memory_t* memory, std::uint32_t pages) 
   const std::uint64_t bytes = std::uint64_t{pages} * kWasmPage;
   const std::uint64_t after = memory_.size() + bytes;
   // The verdict is here and now: a guest that is told "no" could catch the error and go on for ever.
-  if (pages != 0 && (after > memory_ceiling_ || after > std::uint64_t{memory->max_pages} * kWasmPage ||
-                     !memory_.extend(bytes))) {
+  if (pages != 0 &&
+      (after > memory_ceiling_ || after > std::uint64_t{memory->max_pages} * kWasmPage || !memory_.extend(bytes))) {
     jump(Exit::memory);
   }
   memory->pages = before + pages;

@@ -22,10 +22,6 @@ namespace heddle::sandbox::protocol {
 inline constexpr int kSoftStopSignal = SIGUSR1;
 inline constexpr int kHardStopSignal = SIGUSR2;
 
-/// The worker's descriptors (jail places them).
-inline constexpr int kChannelFd = 3;
-inline constexpr int kFilterFd = 4;
-
 struct Ready {
   std::string version;             ///< of the worker program; another one than the host's is refused
   std::uint32_t landlock_abi = 0;  ///< of the ruleset that the worker stacked on itself

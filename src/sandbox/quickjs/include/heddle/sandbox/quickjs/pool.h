@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,11 +12,18 @@
 
 namespace heddle::sandbox::quickjs {
 
+/// The engine's own memory image needs this much of a run's memory limit.
+inline constexpr std::uint64_t kMinimumMemoryBytes = std::uint64_t{2} << 20;
+/// What a worker process needs beside a run's memory and transfers; part of its RLIMIT_DATA.
+inline constexpr std::uint64_t kWorkerOverheadBytes = std::uint64_t{32} << 20;
+
 struct PoolOptions {
-  std::string supervisor_path;                      ///< heddle-supervisor
-  std::string worker_path;                          ///< heddle-sandbox-worker
-  std::size_t workers = 1;                          ///< at most this many processes; further runs wait for one
-  std::chrono::milliseconds cold_start{10'000};     ///< from spawn to ready
+  std::string supervisor_path;                               ///< heddle-supervisor
+  std::string worker_path;                                   ///< heddle-sandbox-worker
+  std::size_t workers = 1;                                   ///< at most this many processes; further runs wait for one
+  std::uint64_t max_memory_bytes = std::uint64_t{64} << 20;  ///< ceiling of RunLimits::memory_bytes
+  std::uint64_t max_transfer_bytes = std::uint64_t{4} << 20;  ///< ceiling of script + input, and of output_bytes
+  std::chrono::milliseconds cold_start{10'000};               ///< from spawn to ready
   std::chrono::milliseconds liveness_after{5'000};  ///< a worker idle for longer answers a ping before it gets a run …
   std::chrono::milliseconds liveness_wait{2'000};   ///< … within this time, or is replaced
   std::chrono::milliseconds soft_grace{100};        ///< from the soft stop to the jump out

@@ -1,0 +1,76 @@
+#include "worker_process.h"
+
+#include <signal.h>
+
+#include <cstring>
+
+#include "heddle/core/text.h"
+#include "heddle/sandbox/protocol/protocol.h"
+
+namespace heddle::sandbox::quickjs {
+namespace {
+
+using core::Errc;
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(jail::Guest guest, wire::Channel channel)
+    : guest_(std::move(guest)), channel_(std::move(channel)) {}
+
+core::Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(jail::Supervisor& supervisor,
+                                                                  const jail::Policy& policy,
+ const jail::Program& program) {
+  HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
+  HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
+  HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(policy, program, {}, std::move(ends.second)));
+  return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(guest), std::move(channel)));
+}
+
+core::Result<void> WorkerProcess::accept_first_message(const wire::Frame& frame) {
+  HEDDLE_ASSIGN(wire::Message message, wire::as_message(frame));
+  if (message.op() == "failed") {
+    HEDDLE_ASSIGN(const protocol::Failed failed, protocol::read_failed(std::move(message)));
+    return core::Error{Errc::confinement, static_cast<int>(failed.sys_errno), core::bound_text(failed.step, 128),
+                       core::bound_text(failed.context, 512)};
+  }
+  HEDDLE_ASSIGN(const protocol::Ready ready, protocol::read_ready(std::move(message)));
+  if (ready.version != HEDDLE_VERSION) {
+    return core::make_error(Errc::untrusted_program, "start a worker",
+                            "heddle-sandbox-worker is of version " + core::bound_text(ready.version, 64) +
+                                " and this is " + HEDDLE_VERSION + ": install both from one build");
+  }
+  HEDDLE_TRY(guest_.verify_confined());
+  ready_ = true;
+  mark_idle();
+  return {};
+}
+
+std::chrono::microseconds WorkerProcess::cpu_time() {
+  const auto used = guest_.cpu_time();
+  if (used.ok()) cpu_time_ = std::chrono::duration_cast<std::chrono::microseconds>(used.value());
+  return cpu_time_;
+}
+
+void WorkerProcess::send_stop(int signal, std::uint32_t run) const {
+  (void)guest_.process().queue_signal(signal, static_cast<int>(run));
+}
+
+std::string WorkerProcess::describe_end() {
+  // Closing its channel is the end of it in any case (WIRE-3); most that do so are already gone.
+  if (!guest_.process().wait_exit(core::Deadline::after(std::chrono::milliseconds(100)))) guest_.kill();
+  const auto waited = guest_.wait(core::Deadline::after(std::chrono::seconds(5)));
+  if (!waited.ok()) return waited.error().message();
+  if (!waited.value()) return "it cannot be killed";
+  const jail::Death& death = *waited.value();
+  switch (death.kind) {
+    case jail::Death::Kind::exited: return "it exited with status " + std::to_string(death.code);
+    case jail::Death::Kind::signalled:
+      return "it was ended by signal " + std::to_string(death.code) + " (" + ::strsignal(death.code) + ")" +
+             (death.code == SIGSYS ? ": its filter refused a system call" : "");
+    case jail::Death::Kind::killed: return "it closed its channel and was killed";
+    case jail::Death::Kind::with_supervisor: return "heddle-supervisor ended, and it with it";
+  }
+  return "nothing is known of its end";
+}
+
+}  // namespace heddle::sandbox::quickjs
