@@ -1,0 +1,5 @@
+// heddle: see docs/guide/command.md.
+#include "heddle/cli/command.h"
+#include "heddle/cli/pool_evaluator.h"
+
+int main(int argc, char** argv) { return heddle::cli::run_program(argc, argv, heddle::cli::make_pool_evaluator); }

@@ -1,0 +1,41 @@
+// The arguments of `heddle`, checked as far as they can be without opening anything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/core/result.h"
+#include "heddle/sandbox/quickjs/run.h"
+#include "units.h"
+
+namespace heddle::cli {
+
+enum class Mode { help, version, single, each, batch };
+enum class Format { text, json };
+
+inline constexpr DurationRange kTimeRange{std::chrono::milliseconds(1), std::chrono::hours(1)};
+inline constexpr SizeRange kMemoryRange{std::uint64_t{2} << 20, std::uint64_t{2} << 30};
+inline constexpr SizeRange kTextRange{1, std::uint64_t{1} << 30};
+inline constexpr SizeRange kWorkerRange{1, 64};
+
+struct Options {
+  Mode mode = Mode::single;
+  Format format = Format::text;
+  std::string script;                     ///< a path, or "-"
+  std::string source;                     ///< of --input, --each or --batch: a path, or "-"; empty for none
+  std::optional<std::string> input_json;  ///< of --input-json
+  sandbox::quickjs::RunLimits limits;
+  std::uint64_t max_input = std::uint64_t{1} << 20;
+  std::uint64_t max_script = std::uint64_t{1} << 20;
+  std::size_t workers = 1;
+};
+
+/// `args` without the program's name. Errc::invalid_argument for a usage error, with the line that says which.
+[[nodiscard]] core::Result<Options> parse_args(std::vector<std::string> args, unsigned cores);
+
+/// Within 80 columns.
+[[nodiscard]] std::string help_text();
+
+}  // namespace heddle::cli

@@ -1,0 +1,278 @@
+#include "heddle/cli/command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "args.h"
+#include "heddle/core/text.h"
+#include "json.h"
+#include "line_jobs.h"
+#include "loop.h"
+
+namespace heddle::cli {
+namespace {
+
+using sandbox::quickjs::RunRequest;
+
+// One line on standard error; where that cannot be written there is nobody left to tell.
+void complain(std::string_view line) {
+  std::string text(line);
+  text += '\n';
+  std::string_view left = text;
+  while (!left.empty()) {
+    const ssize_t wrote = ::write(STDERR_FILENO, left.data(), left.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return;
+    left.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+void complain_of(const core::Error& error) { complain("heddle: " + core::printable_line(error.message())); }
+
+class OneJob final : public JobSource {
+ public:
+  explicit OneJob(RunRequest request) : job_(std::move(request)) {}
+  core::Result<Step> next() override {
+    if (!job_) return Step{State::end, std::nullopt};
+    return Step{State::job, std::exchange(job_, std::nullopt)};
+  }
+  int fd() const override { return -1; }
+  bool take_read() override { return std::exchange(job_, std::nullopt).has_value(); }
+
+ private:
+  std::optional<Job> job_;
+};
+
+// A text, or what there is to report in place of a run.
+using Loaded = std::variant<std::string, Report>;
+
+std::string without_mark(std::string text) {
+  if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);  // as some editors write it
+  return text;
+}
+
+std::optional<std::string> encoding_fault(std::string_view text) {
+  const auto at = core::invalid_utf8_at(text);
+  if (at == std::string_view::npos) return std::nullopt;
+  const bool utf16 = text.substr(0, 2) == "\xFF\xFE" || text.substr(0, 2) == "\xFE\xFF";
+  return fmt::format("byte {} is not valid UTF-8{}; save it as UTF-8", at, utf16 ? " (it looks like UTF-16)" : "");
+}
+
+class Command {
+ public:
+  Command(Options options, Stdin stdin_state, const EvaluatorFactory& evaluators, Signals& signals, Output& output)
+      : options_(std::move(options)),
+        stdin_(stdin_state),
+        evaluators_(evaluators),
+        signals_(signals),
+        output_(output) {}
+
+  int run() {
+    if (options_.mode == Mode::single) return single();
+    return lines();
+  }
+
+ private:
+  Loaded load_script() {
+    auto source = Source::open("SCRIPT", options_.script, stdin_);
+    if (!source.ok()) return failed_report(source.error().message());
+    script_name_ = options_.script == "-" ? "standard input" : options_.script;
+    auto content = read_content(source.value(), options_.max_script, signals_);
+    if (!content.ok()) return failed_report(content.error().message());
+    if (content.value().state == Content::State::cancelled) return report(OutcomeKind::cancelled);
+    if (content.value().state == Content::State::too_large)
+      return failed_report(fmt::format("SCRIPT {} has more than {}; shorten it, or raise --max-script",
+                                       source.value().name(), size_text(options_.max_script)));
+    std::string text = std::move(content.value().text);
+    if (const auto fault = encoding_fault(text))
+      return failed_report(fmt::format("SCRIPT {}: {}", source.value().name(), *fault));
+    return without_mark(std::move(text));
+  }
+
+  Loaded load_input() {
+    if (options_.source.empty() && !options_.input_json) return std::string("null");
+    std::string text = options_.input_json.value_or("");
+    std::string name = "--input-json";
+    if (!options_.input_json) {
+      auto source = Source::open("--input", options_.source, stdin_);
+      if (!source.ok()) return failed_report(source.error().message());
+      name = "input " + source.value().name();
+      auto content = read_content(source.value(), options_.max_input, signals_);
+      if (!content.ok()) return failed_report(content.error().message());
+      if (content.value().state == Content::State::cancelled) return report(OutcomeKind::cancelled);
+      if (content.value().state == Content::State::too_large) return too_large(name);
+      text = std::move(content.value().text);
+    } else if (text.size() > options_.max_input) {
+      return too_large(name);
+    }
+    if (const auto fault = encoding_fault(text)) return failed_report(fmt::format("{}: {}", name, *fault));
+    text = without_mark(std::move(text));
+    if (const auto fault = check_json(text))
+      return failed_report(fmt::format("{}: {}", name, fault_text(text, *fault)));
+    return text;
+  }
+
+  Report too_large(std::string_view name) const {
+    return report(OutcomeKind::input_too_large,
+                  fmt::format("{} has more than {}", name, size_text(options_.max_input)));
+  }
+
+  int single() {
+    Loaded script = load_script();
+    if (auto* instead = std::get_if<Report>(&script)) return conclude(*instead);
+    Loaded input = load_input();
+    if (auto* instead = std::get_if<Report>(&input)) return conclude(*instead);
+    return conclude(
+        evaluate({std::move(std::get<std::string>(script)), std::move(std::get<std::string>(input)), options_.limits}));
+  }
+
+  // The evaluator is gone, and its processes with it, before anybody is told of the outcome.
+  Report evaluate(RunRequest request) {
+    auto evaluator = evaluators_(options_.workers);
+    if (!evaluator.ok()) return failed_report(evaluator.error().message());
+    OneJob job(std::move(request));
+    Report outcome = report(OutcomeKind::cancelled);
+    Progress progress(Progress::Shown::no, false);
+    LoopLimits limits;
+    const auto result = run_jobs(job, *evaluator.value(), limits, signals_, output_, progress,
+                                 [&](Report given) { outcome = std::move(given); });
+    if (result.source_error) return failed_report(result.source_error->message());
+    return outcome;
+  }
+
+  // The one outcome of a single run, and its exit code.
+  int conclude(const Report& outcome) {
+    if (options_.format == Format::json) {
+      write_line(to_json(outcome));
+    } else if (outcome.kind == OutcomeKind::ok) {
+      write_line(outcome.value);
+    } else {
+      complain(to_text(outcome, script_name_));
+    }
+    return finish_output(row_of(outcome.kind).exit_code);
+  }
+
+  int lines() {
+    RunRequest defaults;
+    defaults.limits = options_.limits;
+    if (options_.mode == Mode::each) {
+      Loaded script = load_script();
+      if (auto* instead = std::get_if<Report>(&script)) {
+        complain(to_text(*instead, script_name_));
+        return row_of(instead->kind).exit_code;
+      }
+      defaults.script = std::move(std::get<std::string>(script));
+    }
+    const bool each = options_.mode == Mode::each;
+    auto source = Source::open(each ? "--each" : "--batch", options_.source, stdin_);
+    if (!source.ok()) return failed(source.error());
+    auto evaluator = evaluators_(options_.workers);
+    if (!evaluator.ok()) return failed(evaluator.error());
+    const Ceilings ceilings{options_.max_script, options_.max_input};
+    LineJobs jobs(std::move(source).value(), each ? ceilings.input : batch_line_ceiling(ceilings),
+                  [&](const Line& line) {
+                    return each ? each_job(line, defaults, ceilings) : batch_job(line, defaults.limits, ceilings);
+                  });
+    const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    Progress progress(terminal ? Progress::Shown::yes : Progress::Shown::no, output_.is_terminal());
+    LoopLimits limits;
+    limits.workers = options_.workers;
+    const auto result = run_jobs(jobs, *evaluator.value(), limits, signals_, output_, progress,
+                                 [&](const Report& given) { write_line(to_json(given)); });
+    progress.erase();
+    if (terminal) complain(fmt::format("{} runs, {} ok, {} not ok", result.jobs, result.ok, result.jobs - result.ok));
+    int code = result.ok == result.jobs ? 0 : kExitSomeNotOk;
+    if (result.source_error) code = failed(*result.source_error);
+    if (result.cancelled) code = row_of(OutcomeKind::cancelled).exit_code;
+    return finish_output(code);
+  }
+
+  static int failed(const core::Error& error) {
+    complain_of(error);
+    return row_of(OutcomeKind::failed).exit_code;
+  }
+
+  void write_line(const std::string& line) {
+    output_.add(output_.is_terminal() ? terminal_safe_json(line) : line);
+    output_.add("\n");
+  }
+
+  int finish_output(int code) {
+    signals_.release();  // no run is left; a reader that does not read is left by the first Ctrl-C
+    output_.finish();
+    if (output_.state() == Output::State::broken_pipe) return kExitBrokenPipe;
+    if (output_.state() == Output::State::good) return code;
+    complain_of(output_.error());
+    return kExitOutput;
+  }
+
+  const Options options_;
+  const Stdin stdin_;
+  const EvaluatorFactory& evaluators_;
+  Signals& signals_;
+  Output& output_;
+  std::string script_name_ = "SCRIPT";
+};
+
+struct Stdio {
+  Stdin input = Stdin::open;
+  bool output_open = true;
+};
+
+// A descriptor of ours that took the number of a closed 0, 1 or 2 would be read as input or written to as output.
+core::Result<Stdio> complete_stdio() {
+  std::array<bool, 3> was_open{};
+  for (int fd = 0; fd < 3; ++fd) {
+    was_open.at(static_cast<std::size_t>(fd)) = ::fcntl(fd, F_GETFD) != -1;
+    // The lowest free number is this one, since those below are open.
+    if (!was_open.at(static_cast<std::size_t>(fd)) &&
+        ::open("/dev/null", O_RDWR) != fd)  // NOLINT: not CLOEXEC, as 0-2 are
+      return core::system_error("open /dev/null for a closed standard stream");
+  }
+  return Stdio{was_open[0] ? Stdin::open : Stdin::closed, was_open[1]};
+}
+
+int print(Output& output, std::string_view text) {
+  output.add(text);
+  output.finish();
+  if (output.state() == Output::State::good) return 0;
+  if (output.state() == Output::State::broken_pipe) return kExitBrokenPipe;
+  complain_of(output.error());
+  return kExitOutput;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
+  const auto fail = [](const core::Error& error, int code) {
+    complain_of(error);
+    return code;
+  };
+  auto stdio = complete_stdio();
+  if (!stdio.ok()) return fail(stdio.error(), row_of(OutcomeKind::failed).exit_code);
+  auto options = parse_args(argc > 0 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>(),
+                            std::thread::hardware_concurrency());
+  if (!options.ok()) {
+    complain("heddle: " + core::printable_line(options.error().step) +
+             (options.error().context.empty() ? "" : ": " + core::printable_line(options.error().context)) +
+             " (heddle --help lists all)");
+    return kExitUsage;
+  }
+  auto signals = Signals::install();
+  if (!signals.ok()) return fail(signals.error(), row_of(OutcomeKind::failed).exit_code);
+  auto output = stdio.value().output_open
+                    ? Output::open(STDOUT_FILENO)
+                    : core::system_error(EBADF, "write the result", "standard output is closed; send it to a file");
+  if (!output.ok()) return fail(output.error(), kExitOutput);
+  if (options.value().mode == Mode::help) return print(output.value(), help_text());
+  if (options.value().mode == Mode::version) return print(output.value(), "heddle " HEDDLE_VERSION "\n");
+  return Command(std::move(options).value(), stdio.value().input, evaluators, signals.value(), output.value()).run();
+}
+
+}  // namespace heddle::cli
