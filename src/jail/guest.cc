@@ -53,8 +53,8 @@ core::Result<void> Guest::verify_confined() const {
   const ProcessStatus& status = read.value();
   if (status.no_new_privs != 1) return not_confined("no_new_privs is off");
   if (status.seccomp_mode != kFilterMode) return not_confined("it has no system call filter");
-  if (status.seccomp_filters <= link_->outer_filters) {
-    return not_confined("it has no system call filter of its own, only the " + std::to_string(link_->outer_filters) +
+  if (status.seccomp_filters <= link_->outer_filters()) {
+    return not_confined("it has no system call filter of its own, only the " + std::to_string(link_->outer_filters()) +
                         " that the host runs under");
   }
   if (status.threads != 1) return not_confined("it has " + std::to_string(status.threads) + " threads");

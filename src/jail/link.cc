@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "process_status.h"
+
 namespace heddle::jail {
 namespace {
 
@@ -41,6 +43,12 @@ core::Error Link::broken(const core::Error& cause) {
   if (cause.code == Errc::protocol)
     error.context = "it sent what cannot be read (" + cause.context + "); " + error.context;
   return error;
+}
+
+core::Result<void> Link::read_outer_filters() {
+  HEDDLE_ASSIGN(const ProcessStatus status, read_status(pid_, process_));
+  outer_filters_ = status.seccomp_filters;
+  return {};
 }
 
 void Link::end() noexcept {

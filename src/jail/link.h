@@ -37,8 +37,10 @@ class Link {
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-  /// Filters that the supervisor itself runs under: what an outer container has put on all of us.
-  unsigned outer_filters = 0;
+  /// Filters that the supervisor itself runs under, and its guests with it: what an outer container has put on all of
+  /// us. Filters belong to threads, so the host's own number would not do. Read once, after the handshake.
+  [[nodiscard]] core::Result<void> read_outer_filters();
+  [[nodiscard]] unsigned outer_filters() const noexcept { return outer_filters_; }
 
   /// User ids of guests: the range and those in use.
   std::uint32_t first_identity = 0;  // 0: guests keep the host's own id
@@ -55,6 +57,7 @@ class Link {
   const pid_t pid_;
   core::Pidfd process_;
   const core::Duration request_timeout_;
+  unsigned outer_filters_ = 0;
   std::string death_;  // how the supervisor ended, once it has
 
   std::mutex identity_mutex_;

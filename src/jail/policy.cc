@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kLeastData = 1U << 20;
 constexpr std::uint64_t kLeastStack = 128U << 10;
-constexpr std::uint64_t kLeastFiles = 8;  // those that it is born with, and one for a ruleset
+constexpr std::uint64_t kLeastFiles = 5;  // those that it is born with
 
 core::Error senseless(const std::string& what) {
   return core::make_error(core::Errc::invalid_argument, "make a policy", what);
@@ -18,7 +18,7 @@ core::Result<void> check(const Limits& limits) {
   if (limits.data_bytes < kLeastData) return senseless("data_bytes: at least 1 MiB, or no program starts");
   if (limits.stack_bytes < kLeastStack) return senseless("stack_bytes: at least 128 KiB, or no program starts");
   if (limits.cpu.count() < 1) return senseless("cpu: at least one second");
-  if (limits.open_files < kLeastFiles) return senseless("open_files: at least 8");
+  if (limits.open_files < kLeastFiles) return senseless("open_files: at least 5");
   if (limits.processes < 1) return senseless("processes: at least 1");
   return {};
 }

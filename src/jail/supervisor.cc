@@ -10,7 +10,6 @@
 #include "heddle/jail/launch/control.h"
 #include "identities.h"
 #include "link.h"
-#include "process_status.h"
 
 namespace heddle::jail {
 namespace {
@@ -103,13 +102,10 @@ core::Result<Supervisor> Supervisor::start(const SupervisorOptions& options) {
     error.step = "start heddle-supervisor: " + error.step;
     return error;
   }
-  // Filters belong to threads: those of the thread that started the supervisor are the supervisor's, and its guests'.
-  const core::Result<ProcessStatus> status = read_status(spawned.pid, spawned.child);
   auto link =
       std::make_shared<Link>(std::move(sockets.first), spawned.pid, std::move(spawned.child), options.request_timeout);
   HEDDLE_TRY(shake_hands(*link, program.path(), core::Deadline::after(options.start_timeout)));
-  if (!status.ok()) return status.error();
-  link->outer_filters = status.value().seccomp_filters;
+  HEDDLE_TRY(link->read_outer_filters());
   if (::geteuid() == 0) {
     HEDDLE_ASSIGN(const IdentityRange range, identities(options.identities));
     link->first_identity = range.first;

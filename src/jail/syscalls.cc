@@ -26,11 +26,10 @@ constexpr int kReceiveFlags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_WAITALL;
 constexpr const char* kSocket = "the inherited stream socket";
 constexpr const char* kMemory = "memory, never executable";
 constexpr const char* kTime = "clocks";
-constexpr const char* kSignals = "handlers that were set before the filter";
+constexpr const char* kSignals = "its own signal handling";
 constexpr const char* kEnd = "ends, or aborts, itself";
 constexpr const char* kFileProbe = "the C library looks for time zones, locales and tunables; there are none";
 constexpr const char* kMachineProbe = "asks about the machine or the process; need not know";
-constexpr const char* kHandlers = "abort() tries it; handlers stay as they are";
 
 constexpr SyscallRule kScript[] = {
     {"read", Answer::allow, kSocket, {}},
@@ -55,6 +54,7 @@ constexpr SyscallRule kScript[] = {
     {"gettimeofday", Answer::allow, kTime, {}},
     {"time", Answer::allow, kTime, {}},
     {"getrandom", Answer::allow, "random bytes", {}},
+    {"rt_sigaction", Answer::allow, kSignals, {}},
     {"rt_sigreturn", Answer::allow, kSignals, {}},
     {"rt_sigprocmask", Answer::allow, kSignals, {}},
     {"sigaltstack", Answer::allow, kSignals, {}},
@@ -64,7 +64,6 @@ constexpr SyscallRule kScript[] = {
     {"exit", Answer::allow, kEnd, {}},
     {"exit_group", Answer::allow, kEnd, {}},
 
-    {"rt_sigaction", Answer::eperm, kHandlers, {}},
     {"tgkill", Answer::eperm, "abort() tries it, and then traps; a signal could hit others", {}},
     {"open", Answer::eperm, kFileProbe, {}},
     {"openat", Answer::eperm, kFileProbe, {}},

@@ -28,7 +28,7 @@ void idle(wire::Channel& channel) {
 
 }  // namespace
 
-// Arguments: "confined" | "bare" (says ready without confining itself)
+// Arguments: "confined" | "bare" (says ready without confining itself) | "spin" (confined, then busy for ever)
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "confined";
   auto channel = wire::Channel::adopt(core::Fd(jail::kChannelFd));
@@ -47,6 +47,10 @@ int main(int argc, char** argv) {
     ready.set("abi", static_cast<std::uint32_t>(result.report.landlock_abi)).set("mdwe", result.report.no_exec_gain);
   }
   send(channel.value(), ready);
+  if (mode == "spin") {
+    for (volatile bool spinning = true; spinning;) {
+    }
+  }
   idle(channel.value());
   return 0;
 }

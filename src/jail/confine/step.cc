@@ -52,4 +52,11 @@ const char* step_name(Step step) noexcept {
   return at < kStepCount ? kNames[at] : "unknown";
 }
 
+Step find_step(std::string_view name) noexcept {
+  for (unsigned at = 1; at < kStepCount; ++at) {
+    if (name == kNames[at]) return static_cast<Step>(at);
+  }
+  return Step::none;
+}
+
 }  // namespace heddle::jail

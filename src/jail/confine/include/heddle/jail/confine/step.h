@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace heddle::jail {
 
@@ -60,6 +61,9 @@ inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::count_);
 
 /// "landlock_restrict": stable words for messages and reports; "unknown" for other numbers.
 const char* step_name(Step step) noexcept;
+
+/// The step of that name; `none` when there is none.
+Step find_step(std::string_view name) noexcept;
 
 /// What failed: no allocation, so that it can be made between clone and exec.
 struct Failure {

@@ -1,0 +1,206 @@
+// JAIL-11: every step made to fail in turn, by the kernel, in the product's own programs. The guest's payload is to say
+// "ready"; it must never be heard, and the error must name the step.
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <optional>
+#include <set>
+
+#include "heddle/jail/launch/spawn.h"
+#include "world.h"
+
+namespace heddle::jail {
+namespace {
+
+using core::Errc;
+
+constexpr unsigned kAll = ~0U;
+constexpr int kSetMdwe = 65;
+
+enum class Who : std::uint8_t { anybody, root };
+
+struct Row {
+  Step step;
+  Injection injection;
+  Who who = Who::anybody;
+  Errc code = Errc::confinement;
+  std::optional<int> reported = {};  // errno that is reported, where it is not the injected one
+};
+
+Injection prctl_fails(int option) { return {SYS_prctl, EPERM, {{0, kAll, static_cast<unsigned>(option)}}}; }
+
+// Steps of the supervisor and of the child: the error comes back from spawn().
+std::vector<Row> spawn_rows() {
+  std::vector<Row> rows = {
+      {Step::null_device, {SYS_openat, EMFILE, {{2, kAll, O_RDWR | O_CLOEXEC | O_NOCTTY}}}},
+      {Step::descriptors_high, {SYS_fcntl, EMFILE, {{1, kAll, F_DUPFD_CLOEXEC}}}},
+      {Step::landlock_version, {SYS_landlock_create_ruleset, ENOSYS, {{2, kAll, 1}}}},
+      {Step::landlock_version, {SYS_landlock_create_ruleset, EOPNOTSUPP, {{2, kAll, 1}}}},
+      {Step::landlock_version, {SYS_landlock_create_ruleset, EPERM, {{2, kAll, 1}}}},
+      {Step::landlock_create, {SYS_landlock_create_ruleset, EMFILE, {{2, kAll, 0}}}},
+      {Step::landlock_rule, {SYS_landlock_add_rule, ENOMEM, {}}},
+      {Step::child_stack, {SYS_mmap, ENOMEM, {{1, kAll, 64U << 10}, {3, kAll, MAP_PRIVATE | MAP_ANONYMOUS}}}},
+      {Step::signals_blocked, {SYS_rt_sigprocmask, EPERM, {{0, kAll, SIG_BLOCK}}}},
+      {Step::clone, {SYS_clone, EAGAIN, {}}},
+      {Step::dispositions, {SYS_rt_sigaction, EPERM, {{0, kAll, 64}}}},
+      {Step::session, {SYS_setsid, EPERM, {}}},
+      {Step::working_directory, {SYS_chdir, EACCES, {}}},
+      {Step::stdio, {SYS_dup3, EMFILE, {{1, kAll, 2}}}},
+      {Step::descriptors, {SYS_dup3, EMFILE, {{1, kAll, 4}}}},
+      {Step::close_others, {SYS_close_range, ENOSYS, {}}},
+      {Step::file_mask, {SYS_umask, EPERM, {}}},
+      {Step::bounding_set, {SYS_prctl, EPERM, {{0, kAll, PR_CAPBSET_DROP}}}, Who::root},
+      {Step::groups, {SYS_setgroups, EPERM, {}}, Who::root},
+      {Step::group_id, {SYS_setresgid, EINVAL, {}}, Who::root},
+      {Step::user_id, {SYS_setresuid, EAGAIN, {}}, Who::root},
+      {Step::limits, {SYS_prlimit64, EPERM, {{1, kAll, RLIMIT_MSGQUEUE}}}},
+      {Step::parent_death, prctl_fails(PR_SET_PDEATHSIG)},
+      {Step::parent_alive, {SYS_getppid, 0, {}}, Who::anybody, Errc::confinement, ESRCH},
+      {Step::no_new_privs, prctl_fails(PR_SET_NO_NEW_PRIVS)},
+      {Step::landlock_restrict, {SYS_landlock_restrict_self, E2BIG, {{0, kAll, 61}}}},
+      {Step::ambient_set, prctl_fails(PR_CAP_AMBIENT)},
+      {Step::capabilities, {SYS_capset, EPERM, {}}},
+      {Step::signal_mask, {SYS_rt_sigprocmask, EPERM, {{0, kAll, SIG_SETMASK}}}},
+      {Step::execute, {SYS_execveat, EACCES, {}}},
+  };
+  for (Row& row : rows) {
+    if (row.step == Step::landlock_version && row.injection.error != EPERM) row.code = Errc::unsupported;
+  }
+  return rows;
+}
+
+// Steps of confine_self(): the guest itself says so, and ends.
+std::vector<Row> confine_rows() {
+  return {
+      // A descriptor below 16 is the guest's; the child's ruleset is number 61.
+      {Step::seal_restrict, {SYS_landlock_restrict_self, E2BIG, {{0, ~15U, 0}}}},
+      {Step::no_exec_gain, prctl_fails(kSetMdwe)},
+      {Step::not_dumpable, prctl_fails(PR_SET_DUMPABLE)},
+      {Step::filter_check, {SYS_fcntl, EINVAL, {{1, kAll, F_GET_SEALS}}}},
+      {Step::filter_read, {SYS_pread64, EIO, {}}},
+      {Step::filter_close, {SYS_close, EIO, {{0, kAll, 4}}}},
+      {Step::filter_load, {SYS_seccomp, EACCES, {{0, kAll, 1}}}},
+  };
+}
+
+TEST(Steps, EverySpawnStepThatFailsIsNamedAndNothingRuns) {
+  for (const Row& row : spawn_rows()) {
+    if (row.who == Who::root && ::geteuid() != 0) continue;
+    SCOPED_TRACE(step_name(row.step));
+    const InjectedSupervisor injected({row.injection});
+    auto supervisor = start_supervisor(injected.path());
+    ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+    core::FdPair pair = core::stream_pair().value();
+    auto channel = wire::Channel::adopt(std::move(pair.first)).value();
+    const auto guest =
+        supervisor.value().spawn(Policy::script().value(), open_program(kTestPrograms + "heddle-test-guest").value(),
+                                 {"confined"}, std::move(pair.second));
+    ASSERT_FALSE(guest.ok());
+    EXPECT_EQ(guest.error().step, step_name(row.step)) << guest.error().message();
+    EXPECT_EQ(guest.error().code, row.code) << guest.error().message();
+    EXPECT_EQ(guest.error().sys_errno, row.reported.value_or(row.injection.error)) << guest.error().message();
+    EXPECT_NE(guest.error().message().find("not started"), std::string::npos) << guest.error().message();
+    EXPECT_EQ(next_message(channel).op(), "gone");
+  }
+}
+
+TEST(Steps, EveryConfineStepThatFailsIsNamedAndThePayloadNeverRuns) {
+  for (const Row& row : confine_rows()) {
+    SCOPED_TRACE(step_name(row.step));
+    const InjectedSupervisor injected({row.injection});
+    auto supervisor = start_supervisor(injected.path());
+    ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+    auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+    ASSERT_TRUE(started.ok()) << started.error().message();
+    wire::Message message = next_message(started.value().channel);
+    ASSERT_EQ(message.op(), "refused");
+    EXPECT_EQ(message.take_number("step").value(), static_cast<unsigned>(row.step));
+    EXPECT_EQ(message.take_number("errno").value(), static_cast<unsigned>(row.injection.error));
+    EXPECT_FALSE(started.value().guest.verify_confined().ok());
+    EXPECT_EQ(next_message(started.value().channel).op(), "gone");
+    EXPECT_EQ(wait_death(started.value().guest).kind, Death::Kind::exited);
+  }
+}
+
+// seal_create is the one call that the guest makes exactly as the supervisor does: no room for a descriptor instead.
+TEST(Steps, NoSecondRulesetNoPayload) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  Limits limits;
+  limits.open_files = 5;
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"}, limits);
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  wire::Message message = next_message(started.value().channel);
+  ASSERT_EQ(message.op(), "refused");
+  EXPECT_EQ(message.take_number("step").value(), static_cast<unsigned>(Step::seal_create));
+  EXPECT_EQ(message.take_number("errno").value(), static_cast<unsigned>(EMFILE));
+}
+
+TEST(Steps, AnInsaneRequestIsRefused) {
+  const auto outcome = [](SpawnPlan plan) { return spawn(std::move(plan)).failure.step; };
+  EXPECT_EQ(outcome(SpawnPlan{}), Step::request);
+  const auto plan = [] {
+    SpawnPlan sane;
+    sane.program = open_program(kTestPrograms + "heddle-test-guest").value().fd().duplicate().value();
+    sane.arguments = {"guest", "confined"};
+    return sane;
+  };
+  SpawnPlan no_arguments = plan();
+  no_arguments.arguments.clear();
+  EXPECT_EQ(outcome(std::move(no_arguments)), Step::request);
+  SpawnPlan bad_descriptor = plan();
+  bad_descriptor.descriptors.emplace_back();
+  EXPECT_EQ(outcome(std::move(bad_descriptor)), Step::request);
+  // A guest never runs as root, and only root can choose whom it runs as.
+  SpawnPlan wrong_identity = plan();
+  if (::geteuid() != 0) wrong_identity.identity = 12345;
+  EXPECT_EQ(outcome(std::move(wrong_identity)), Step::request);
+  SpawnPlan root = plan();
+  root.identity = 0;
+  EXPECT_EQ(outcome(std::move(root)), Step::request);
+}
+
+// The table is whole: a new step without a row fails here.
+TEST(Steps, EveryStepHasARow) {
+  std::set<Step> covered = {Step::none, Step::request, Step::seal_create};
+  for (const auto& rows : {spawn_rows(), confine_rows()}) {
+    for (const Row& row : rows) covered.insert(row.step);
+  }
+  for (unsigned step = 0; step < kStepCount; ++step) {
+    EXPECT_EQ(covered.count(static_cast<Step>(step)), 1U) << step_name(static_cast<Step>(step));
+    EXPECT_EQ(find_step(step_name(static_cast<Step>(step))), static_cast<Step>(step));
+  }
+  EXPECT_EQ(find_step("no such step"), Step::none);
+  EXPECT_STREQ(step_name(Step::count_), "unknown");
+}
+
+// Control: the same programs under the same kind of filter, with nothing injected, do run.
+TEST(Steps, ControlWithoutInjection) {
+  const InjectedSupervisor injected({{SYS_reboot, EPERM, {}}});
+  auto supervisor = start_supervisor(injected.path());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  EXPECT_EQ(next_message(started.value().channel).op(), "ready");
+  EXPECT_TRUE(started.value().guest.verify_confined().ok());
+}
+
+// The kernel before 6.3 has no PR_SET_MDWE: said so, not refused.
+TEST(Steps, WithoutMdweTheGuestSaysSo) {
+  const InjectedSupervisor injected({{SYS_prctl, EINVAL, {{0, kAll, kSetMdwe}}}});
+  auto supervisor = start_supervisor(injected.path());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  wire::Message message = next_message(started.value().channel);
+  ASSERT_EQ(message.op(), "ready");
+  EXPECT_FALSE(message.take_bool("mdwe").value());
+}
+
+}  // namespace
+}  // namespace heddle::jail
