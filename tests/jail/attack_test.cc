@@ -1,0 +1,375 @@
+// A hostile native program under the script policy, and the same program free: what is refused must be refused by the
+// jail and not by chance.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "heddle/jail/launch/spawn.h"
+#include "world.h"
+
+namespace heddle::jail {
+namespace {
+
+constexpr int kKilled = -SIGSYS;      // ended by the filter
+constexpr int kExecuted = 1'000'000;  // an exec attack's success
+
+// A folder with a file, and host sockets that attacks aim at.
+class Host {
+ public:
+  Host() {
+    char folder[] = "/tmp/heddle-attack-XXXXXX";
+    HEDDLE_CHECK(::mkdtemp(folder) != nullptr);
+    folder_ = folder;
+    HEDDLE_CHECK(::chmod(folder, 0777) == 0);  // no permission of the file system's may be what refuses
+    make_file();
+    HEDDLE_CHECK(::mkdir(path("mount").c_str(), 0777) == 0);
+    listening_ = bound(SOCK_STREAM, path("stream"));
+    HEDDLE_CHECK(::listen(listening_.get(), 8) == 0);
+    datagrams_ = bound(SOCK_DGRAM, path("datagrams"));
+    abstract_ = bound(SOCK_STREAM, abstract());
+    HEDDLE_CHECK(::listen(abstract_.get(), 8) == 0);
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ~Host() {
+    for (const char* name : {"file", "created", "made", "mount", "stream", "datagrams", "bound"}) {
+      ::unlink(path(name).c_str());
+      ::rmdir(path(name).c_str());
+    }
+    ::rmdir(folder_.c_str());
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] static std::string abstract() { return "@heddle-attack-" + std::to_string(::getpid()); }
+  void make_file() {
+    std::ofstream(path("file")) << "secret";
+    HEDDLE_CHECK(::chmod(path("file").c_str(), 0666) == 0);
+  }
+  [[nodiscard]] bool file_whole() const {
+    struct stat info {};
+    return ::stat(path("file").c_str(), &info) == 0 && (info.st_mode & 07777U) == 0666 && info.st_size == 6;
+  }
+  [[nodiscard]] bool nothing_arrived() const {
+    char byte = 0;
+    return ::recv(datagrams_.get(), &byte, 1, MSG_DONTWAIT) < 0 && ::accept(listening_.get(), nullptr, nullptr) < 0 &&
+           ::accept(abstract_.get(), nullptr, nullptr) < 0;
+  }
+  // Puts a parameter's placeholder into words.
+  [[nodiscard]] std::string parameter(const std::string& word) const {
+    if (word == "PID") return std::to_string(::getpid());
+    if (word == "ABSTRACT") return abstract();
+    return word.rfind("./", 0) == 0 ? path(word.substr(2)) : word;
+  }
+
+ private:
+  static core::Fd bound(int type, const std::string& name) {
+    core::Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, name.data(), name.size());
+    auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+    if (name[0] == '@') {
+      address.sun_path[0] = '\0';
+    } else {
+      ++size;
+    }
+    HEDDLE_CHECK(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0);
+    if (name[0] != '@') HEDDLE_CHECK(::chmod(name.c_str(), 0666) == 0);
+    return fd;
+  }
+  std::string folder_;
+  core::Fd listening_;
+  core::Fd datagrams_;
+  core::Fd abstract_;
+};
+
+// 0 or the errno that the attack reported, kExecuted, or minus the signal that ended it.
+int read_outcome(wire::Channel& channel) {
+  wire::Message message = next_message(channel);
+  EXPECT_EQ(message.op(), "armed");
+  message = next_message(channel);
+  if (message.op() == "executed") return kExecuted;
+  if (message.op() != "attack") return INT32_MIN;
+  return static_cast<int>(message.take_number("errno").value());
+}
+
+int attack_jailed(Supervisor& supervisor, const char* stage, const std::string& name, const std::string& parameter) {
+  auto started = start_guest(supervisor, "heddle-test-attacker", {stage, name, parameter});
+  EXPECT_TRUE(started.ok()) << started.error().message();
+  if (!started.ok()) return INT32_MIN;
+  const int outcome = read_outcome(started.value().channel);
+  const Death death = wait_death(started.value().guest);
+  if (outcome == INT32_MIN && death.kind == Death::Kind::signalled) return -death.code;
+  return outcome;
+}
+
+int attack_free(const std::string& name, const std::string& parameter) {
+  core::FdPair pair = core::stream_pair().value();
+  SpawnPlan plan;
+  plan.confinement = Confinement::helper;
+  plan.program = open_program(kTestPrograms + "heddle-test-attacker").value().fd().duplicate().value();
+  plan.arguments = {"attacker", "free", name, parameter};
+  plan.descriptors.push_back(std::move(pair.second));
+  const SpawnResult child = spawn(std::move(plan));
+  EXPECT_EQ(child.failure.step, Step::none);
+  auto channel = wire::Channel::adopt(std::move(pair.first)).value();
+  const int outcome = read_outcome(channel);
+  EXPECT_TRUE(child.child.wait_exit(core::Deadline::after(std::chrono::seconds(20))));
+  (void)reap(child.child);
+  return outcome;
+}
+
+enum class Control : std::uint8_t {
+  works,           ///< free, it must work
+  works_for_root,  ///< free and as root
+  depends,         ///< on the kernel's configuration: nothing is asked of it
+};
+
+struct Row {
+  const char* name;
+  const char* parameter;
+  int confined;
+  Control control;
+};
+
+// JAIL-2, 4, 5, 6, 8
+constexpr Row kRows[] = {
+    {"read_file", "/etc/passwd", EPERM, Control::works},
+    {"read_file", "./file", EPERM, Control::works},
+    {"read_file", "/proc/self/environ", EPERM, Control::works},
+    {"read_legacy", "/etc/passwd", EPERM, Control::works},
+    {"read_openat2", "/etc/passwd", kKilled, Control::works},
+    {"create_file", "./created", EPERM, Control::works},
+    {"make_folder", "./made", kKilled, Control::works},
+    {"list_folder", "", EPERM, Control::works},
+    {"look_at_file", "/etc/passwd", EPERM, Control::works},
+    {"change_mode", "./file", kKilled, Control::works},
+    {"remove_file", "./file", kKilled, Control::works},
+    {"push_terminal", "", EPERM, Control::depends},
+    {"terminal_size", "", EPERM, Control::depends},
+    {"mount_tmpfs", "./mount", kKilled, Control::works_for_root},
+    {"new_mount", "", kKilled, Control::works_for_root},
+    {"change_root", "", kKilled, Control::works_for_root},
+
+    {"socket_upper_bits", "", EPERM, Control::works},
+    {"socketpair", "", EPERM, Control::works},
+    {"connect_unix", "./stream", kKilled, Control::works},
+    {"connect_unix", "ABSTRACT", kKilled, Control::works},
+    {"sendto_unix", "./datagrams", kKilled, Control::works},
+    {"sendmsg_unix", "./datagrams", EISCONN, Control::works},
+    {"bind_unix", "./bound", kKilled, Control::works},
+    {"listen_inet", "", kKilled, Control::works},
+    {"out_of_band", "", kKilled, Control::depends},
+    {"out_of_band_upper_bits", "", kKilled, Control::depends},
+    {"io_uring", "", kKilled, Control::depends},
+
+    {"execve", "", kKilled, Control::works},
+    {"memfd_exec", "", kKilled, Control::works},
+    {"memfd_create", "", kKilled, Control::works},
+    {"fork", "", kKilled, Control::works},
+    {"vfork", "", kKilled, Control::works},
+    {"clone", "", kKilled, Control::works},
+    {"clone3", "", ENOSYS, Control::works},
+    {"unshare", "", kKilled, Control::depends},
+    {"setns", "", kKilled, Control::works},
+    {"ptrace", "", kKilled, Control::works},
+    {"process_vm_readv", "", kKilled, Control::works},
+    {"kill", "PID", kKilled, Control::works},
+    {"kill_all", "", kKilled, Control::works},
+    {"tgkill", "PID", EPERM, Control::works},
+    {"sigqueue", "PID", kKilled, Control::works},
+    {"pidfd_open", "PID", kKilled, Control::works},
+    {"set_owner", "", EPERM, Control::works},
+    {"x32", "", kKilled, Control::depends},
+    {"int80", "", kKilled, Control::depends},
+    {"personality", "", kKilled, Control::works},
+    {"bpf", "", kKilled, Control::depends},
+    {"keyctl", "", kKilled, Control::depends},
+    {"perf", "", kKilled, Control::depends},
+    {"prlimit", "", EPERM, Control::works},
+    {"seccomp", "", kKilled, Control::works},
+
+    {"mmap_exec", "", kKilled, Control::works},
+    {"mmap_exec_upper", "", kKilled, Control::works},
+    {"mprotect_exec", "", kKilled, Control::works},
+    {"pkey_mprotect_exec", "", kKilled, Control::works},
+    {"mmap_fd", "", kKilled, Control::works},
+    {"userfaultfd", "", kKilled, Control::depends},
+    {"too_much_memory", "", ENOMEM, Control::works},
+    {"lock_memory", "", EPERM, Control::depends},
+};
+
+std::string words(int outcome) {
+  if (outcome == kExecuted) return "executed";
+  if (outcome == INT32_MIN) return "no answer";
+  if (outcome < 0) return "ended by signal " + std::to_string(-outcome);
+  return outcome == 0 ? "worked" : core::errno_text(outcome);
+}
+
+void expect_outcome(int outcome, int expected, const Row& row) {
+  EXPECT_EQ(outcome, expected) << row.name << " " << row.parameter << ": " << words(outcome) << ", expected "
+                               << words(expected);
+}
+
+TEST(Attacks, AreRefusedUnderTheScriptPolicy) {
+  Host host;
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  for (const Row& row : kRows) {
+    expect_outcome(attack_jailed(supervisor.value(), "confined", row.name, host.parameter(row.parameter)), row.confined,
+                   row);
+    EXPECT_TRUE(host.file_whole()) << row.name;
+    EXPECT_TRUE(host.nothing_arrived()) << row.name;
+  }
+}
+
+TEST(Attacks, ControlTheyWorkWithoutAJail) {
+  Host host;
+  for (const Row& row : kRows) {
+    const int outcome = attack_free(row.name, host.parameter(row.parameter));
+    const bool worked = outcome == 0 || outcome == kExecuted;
+    const bool must = row.control == Control::works || (row.control == Control::works_for_root && ::geteuid() == 0);
+    EXPECT_TRUE(worked || !must) << row.name << ": " << words(outcome);
+    host.make_file();
+  }
+}
+
+// JAIL-5: every family. Control: those that every machine has.
+TEST(Attacks, NoSocketOfAnyFamily) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  for (int family = 0; family <= 46; ++family) {
+    EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "socket", std::to_string(family)), EPERM) << family;
+  }
+  for (const int family : {AF_UNIX, AF_INET, AF_NETLINK}) {
+    EXPECT_EQ(attack_free("socket", std::to_string(family)), 0) << family;
+  }
+}
+
+// JAIL-10: stdout works and leads nowhere.
+TEST(Attacks, StdoutLeadsNowhere) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "write_stdout", ""), 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
+// What holds before the filter: JAIL-2, 8. Each layer is shown to stand by itself.
+TEST(Attacks, TheLayersBelowTheFilterHoldByThemselves) {
+  Host host;
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  const Row rows[] = {
+      {"read_file", "/etc/passwd", EACCES, Control::works},
+      {"read_file", "./file", EACCES, Control::works},
+      {"create_file", "./created", EACCES, Control::works},
+      {"list_folder", "", EACCES, Control::works},
+      {"remove_file", "./file", EACCES, Control::works},
+      {"make_folder", "./made", EACCES, Control::works},
+      {"fork", "", EAGAIN, Control::works},
+      {"too_much_memory", "", ENOMEM, Control::works},
+      {"mount_tmpfs", "./mount", EPERM, Control::works_for_root},
+      {"change_root", "", EPERM, Control::works_for_root},
+      // Itself only: it had to be startable. Landlock would let a memory file be executed, but nothing can be written
+      // into it.
+      {"execve", "", kExecuted, Control::works},
+      {"memfd_exec", "", -SIGXFSZ, Control::works},
+  };
+  for (const Row& row : rows) {
+    expect_outcome(attack_jailed(supervisor.value(), "launched", row.name, host.parameter(row.parameter)), row.confined,
+                   row);
+  }
+  // JAIL-2: after start-up nothing has execute.
+  EXPECT_EQ(attack_jailed(supervisor.value(), "sealed", "execve", ""), EACCES);
+  EXPECT_EQ(attack_jailed(supervisor.value(), "sealed", "read_file", "/proc/self/exe"), EACCES);
+  EXPECT_TRUE(host.file_whole());
+}
+
+// JAIL-8, 10: what a guest is born with.
+TEST(Attacks, AGuestIsBornWithNothing) {
+  // A descriptor that the host forgot to mark, which plain fork and exec would pass on.
+  const core::Fd leaked(::open("/etc/passwd", O_RDONLY));
+  ASSERT_TRUE(leaked.valid());
+  ASSERT_EQ(::setenv("HEDDLE_TEST_SECRET", "1", 1), 0);
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  Limits limits;
+  limits.cpu = std::chrono::seconds(77);
+  auto started = start_guest(supervisor.value(), "heddle-test-attacker", {"launched", "facts"}, limits);
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  wire::Message facts = next_message(started.value().channel);
+  ASSERT_EQ(facts.op(), "facts");
+  EXPECT_EQ(facts.take_string("descriptors").value(), "0 1 2 3 4 ");
+  EXPECT_EQ(facts.take_number("variables").value(), 0U);
+  EXPECT_EQ(facts.take_string("folder").value(), "/");
+  EXPECT_EQ(facts.take_number("umask").value(), 077U);
+  EXPECT_TRUE(facts.take_bool("own_session").value());
+  EXPECT_TRUE(facts.take_bool("own_group").value());
+  EXPECT_FALSE(facts.take_bool("terminal").value());
+  EXPECT_TRUE(facts.take_bool("null_stdio").value());
+  const std::uint64_t uid = facts.take_number("uid").value();
+  const std::uint64_t gid = facts.take_number("gid").value();
+  if (::geteuid() == 0) {
+    EXPECT_GE(uid, 0x70000000U);
+    EXPECT_LT(uid, 0x7fff0000U);
+    EXPECT_EQ(gid, uid);
+    EXPECT_EQ(facts.take_number("groups").value(), 0U);
+  } else {
+    EXPECT_EQ(uid, ::getuid());
+  }
+  EXPECT_EQ(facts.take_number("data").value(), limits.data_bytes);
+  EXPECT_EQ(facts.take_number("stack").value(), limits.stack_bytes);
+  EXPECT_EQ(facts.take_number("files").value(), limits.open_files);
+  EXPECT_EQ(facts.take_number("processes").value(), 1U);
+  EXPECT_EQ(facts.take_number("cpu").value(), 77U);
+  for (const char* zero : {"file_bytes", "core", "locked", "queues"}) {
+    EXPECT_EQ(facts.take_number(zero).value(), 0U) << zero;
+  }
+}
+
+// JAIL-1, 6: no capability in any set, as root too.
+TEST(Attacks, AGuestHasNoCapabilities) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  ASSERT_EQ(next_message(started.value().channel).op(), "ready");
+  std::ifstream file("/proc/" + std::to_string(started.value().guest.pid()) + "/status");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+    EXPECT_NE(text.str().find(std::string(set) + ":\t0000000000000000"), std::string::npos) << set;
+  }
+  // Only root can empty the bounding set; no_new_privs makes it moot for others.
+  if (::geteuid() == 0) {
+    EXPECT_NE(text.str().find("CapBnd:\t0000000000000000"), std::string::npos) << text.str();
+  }
+}
+
+// Two guests of one host are different users when the host is root, and cannot signal each other.
+TEST(Attacks, GuestsAreStrangersToEachOther) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto other = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  ASSERT_EQ(next_message(other.value().channel).op(), "ready");
+  const std::string pid = std::to_string(other.value().guest.pid());
+  EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "kill", pid), kKilled);
+  EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "tgkill", pid), EPERM);
+  EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "process_vm_readv", pid), kKilled);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(attack_jailed(supervisor.value(), "launched", "kill", pid), EPERM);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::jail

@@ -1,0 +1,150 @@
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+
+#include "attacker.h"
+
+namespace heddle::attacker {
+namespace {
+
+char self_path[] = "/proc/self/exe";
+char word_executed[] = "executed";
+char* executed[] = {self_path, word_executed, nullptr};
+char* nothing[] = {nullptr};
+
+// A child says nothing and ends; the parent reports.
+int as_parent(long pid) {
+  if (pid == 0) ::_exit(0);
+  return outcome(pid);
+}
+
+int execute(const std::string&) { return outcome(::syscall(SYS_execve, self_path, executed, nothing)); }
+
+// Landlock's EXECUTE does not cover memory files: only the filter stands here.
+int execute_memory(const std::string&) {
+  const long memory = ::syscall(SYS_memfd_create, "x", 0);
+  if (memory < 0) return errno;
+  const int from = ::open(self_path, O_RDONLY | O_CLOEXEC);
+  if (from < 0) return errno;
+  char buffer[64U << 10];
+  for (ssize_t got = 0; (got = ::read(from, buffer, sizeof buffer)) > 0;) {
+    if (::write(static_cast<int>(memory), buffer, static_cast<std::size_t>(got)) != got) return EIO;
+  }
+  return outcome(::syscall(SYS_execveat, memory, "", executed, nothing, AT_EMPTY_PATH));
+}
+int make_memory_file(const std::string&) { return outcome(::syscall(SYS_memfd_create, "x", 0)); }
+
+int do_fork(const std::string&) { return as_parent(::syscall(SYS_fork)); }
+int do_vfork(const std::string&) {
+  // vfork(2) as a raw call would return twice on one stack: the same flags through clone, with nothing shared.
+  return as_parent(::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+int do_clone(const std::string&) {
+  return as_parent(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+int do_clone3(const std::string&) {
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  return as_parent(::syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+int new_namespace(const std::string&) { return outcome(::syscall(SYS_unshare, CLONE_NEWUSER)); }
+int join_namespace(const std::string&) { return outcome(::syscall(SYS_setns, -1, 0)) == EBADF ? 0 : errno; }
+
+int trace(const std::string&) { return outcome(::syscall(SYS_ptrace, PTRACE_TRACEME, 0, nullptr, nullptr)); }
+// Parameter: a pid; in the control its own.
+int read_process(const std::string& pid) {
+  char here[8] = {};
+  iovec local{here, sizeof here};
+  iovec remote{self_path, sizeof here};
+  const int target = pid.empty() ? ::getpid() : std::atoi(pid.c_str());
+  return outcome(::syscall(SYS_process_vm_readv, target, &local, 1, &remote, 1, 0));
+}
+int signal_host(const std::string& pid) { return outcome(::syscall(SYS_kill, std::atoi(pid.c_str()), 0)); }
+int signal_all(const std::string&) { return outcome(::syscall(SYS_kill, -1, 0)); }
+int signal_thread(const std::string& pid) {
+  const int target = std::atoi(pid.c_str());
+  return outcome(::syscall(SYS_tgkill, target, target, 0));
+}
+int queue_signal(const std::string& pid) {
+  siginfo_t info{};
+  info.si_code = SI_QUEUE;
+  return outcome(::syscall(SYS_rt_sigqueueinfo, std::atoi(pid.c_str()), 0, &info));
+}
+int open_process(const std::string& pid) { return outcome(::syscall(SYS_pidfd_open, std::atoi(pid.c_str()), 0)); }
+int own_signals(const std::string&) { return outcome(::syscall(SYS_fcntl, 3, F_SETOWN, ::getpid())); }
+
+// x32's getpid. A kernel without x32 answers ENOSYS.
+int call_x32(const std::string&) { return outcome(::syscall(0x40000000L | SYS_getpid)); }
+// i386's getpid, number 20, by the gate that leads to the 32-bit table.
+int call_i386(const std::string&) {
+#ifdef __x86_64__
+  long result = 20;
+  asm volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+  return result > 0 ? 0 : static_cast<int>(-result);
+#else
+  return ENOSYS;
+#endif
+}
+int change_personality(const std::string&) { return outcome(::syscall(SYS_personality, 0xffffffffUL)); }
+
+int load_bpf(const std::string&) {
+  char attributes[128] = {};
+  return outcome(::syscall(SYS_bpf, 0, attributes, sizeof attributes));
+}
+int keyring(const std::string&) {
+  return outcome(::syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_PROCESS_KEYRING, 1));
+}
+int count_events(const std::string&) {
+  std::uint32_t attributes[32] = {1, 128, 1};  // PERF_TYPE_SOFTWARE, size, PERF_COUNT_SW_TASK_CLOCK
+  return outcome(::syscall(SYS_perf_event_open, attributes, 0, -1, -1, 0));
+}
+int raise_limit(const std::string&) {
+  const std::uint64_t limit[2] = {16, 16};
+  return outcome(::syscall(SYS_prlimit64, 0, 7, limit, nullptr));
+}
+int another_filter(const std::string&) { return outcome(::syscall(SYS_seccomp, 2, 0, nullptr)) == EFAULT ? 0 : errno; }
+
+}  // namespace
+
+// Parameter: a pid where one is needed.
+const Attack kProcessAttacks[] = {
+    {"execve", "execute a program", execute},
+    {"memfd_exec", "execute from memory", execute_memory},
+    {"memfd_create", "make a memory file", make_memory_file},
+    {"fork", "fork", do_fork},
+    {"vfork", "fork as vfork does", do_vfork},
+    {"clone", "clone", do_clone},
+    {"clone3", "clone3", do_clone3},
+    {"unshare", "make a user namespace", new_namespace},
+    {"setns", "enter a namespace", join_namespace},
+    {"ptrace", "trace a process", trace},
+    {"process_vm_readv", "read another process's memory", read_process},
+    {"kill", "signal the host", signal_host},
+    {"kill_all", "signal everybody", signal_all},
+    {"tgkill", "signal a thread of the host", signal_thread},
+    {"sigqueue", "queue a signal for the host", queue_signal},
+    {"pidfd_open", "open a process", open_process},
+    {"set_owner", "have signals sent by a descriptor", own_signals},
+    {"x32", "a system call of x32", call_x32},
+    {"int80", "a system call of i386", call_i386},
+    {"personality", "read the personality", change_personality},
+    {"bpf", "load a BPF map", load_bpf},
+    {"keyctl", "a keyring", keyring},
+    {"perf", "count events", count_events},
+    {"prlimit", "change a limit", raise_limit},
+    {"seccomp", "load another filter", another_filter},
+    {nullptr, nullptr, nullptr},
+};
+
+}  // namespace heddle::attacker
