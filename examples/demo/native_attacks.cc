@@ -1,0 +1,162 @@
+#include "native_attacks.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "heddle/jail/launch/spawn.h"
+#include "heddle/jail/supervisor.h"
+#include "heddle/wire/channel.h"
+
+namespace heddle::demo {
+namespace {
+
+struct Attack {
+  const char* tried;
+  const char* stage;
+  const char* name;
+  const char* parameter;
+  int expected;  // an errno, or minus the signal
+  const char* refused_by;
+};
+
+// SOCKET stands for the path of a socket that the demo listens on.
+const Attack kAttacks[] = {
+    {"read /etc/passwd", "confined", "read_file", "/etc/passwd", EPERM, "seccomp"},
+    {"the same without the filter", "sealed", "read_file", "/etc/passwd", EACCES, "Landlock"},
+    {"open an internet socket", "confined", "socket", "2", EPERM, "seccomp"},
+    {"connect to a host's UNIX socket", "confined", "connect_unix", "SOCKET", -SIGSYS, "seccomp"},
+    {"execute a memfd", "confined", "memfd_exec", "", -SIGSYS, "seccomp"},
+    {"execute a program", "confined", "execve", "", -SIGSYS, "seccomp"},
+    {"the same without the filter", "sealed", "execve", "", EACCES, "Landlock"},
+    {"ptrace", "confined", "ptrace", "", -SIGSYS, "seccomp"},
+    {"fork", "confined", "fork", "", -SIGSYS, "seccomp"},
+    {"the same without the filter", "sealed", "fork", "", EAGAIN, "RLIMIT_NPROC"},
+    {"make memory executable", "confined", "mprotect_exec", "", -SIGSYS, "seccomp"},
+    {"set up an io_uring", "confined", "io_uring", "", -SIGSYS, "seccomp"},
+    {"a 32-bit system call", "confined", "int80", "", -SIGSYS, "seccomp"},
+};
+
+constexpr int kNoAnswer = -1000;
+constexpr int kWorked = 0;
+
+// What the attacker says: "armed" first, then how it went. An executed program says so itself.
+int read_result(wire::Channel& channel) {
+  const core::Deadline deadline = core::Deadline::after(std::chrono::seconds(20));
+  for (;;) {
+    const auto frame = channel.wait_frame(deadline);
+    if (!frame.ok()) return kNoAnswer;
+    auto message = wire::as_message(frame.value());
+    if (!message.ok()) return kNoAnswer;
+    if (message.value().op() == "executed") return kWorked;
+    if (message.value().op() != "attack") continue;
+    const auto number = message.value().take_number("errno", 4095);
+    return number.ok() ? static_cast<int>(number.value()) : kNoAnswer;
+  }
+}
+
+core::Result<int> attack_jailed(jail::Supervisor& supervisor, const jail::Policy& policy, const jail::Program& program,
+                                const Attack& attack, const std::string& parameter) {
+  HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
+  HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));
+  HEDDLE_ASSIGN(jail::Guest guest,
+                supervisor.spawn(policy, program, {attack.stage, attack.name, parameter}, std::move(pair.second)));
+  const int result = read_result(channel);
+  if (result != kNoAnswer) return result;
+  HEDDLE_ASSIGN(const std::optional<jail::Death> death, guest.wait(core::Deadline::after(std::chrono::seconds(20))));
+  if (!death || death->kind != jail::Death::Kind::signalled) return kNoAnswer;
+  return -death->code;
+}
+
+core::Result<int> attack_free(const jail::Program& program, const Attack& attack, const std::string& parameter) {
+  HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
+  HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));
+  jail::SpawnPlan plan;
+  plan.confinement = jail::Confinement::helper;
+  HEDDLE_ASSIGN(plan.program, program.fd().duplicate());
+  plan.arguments = {"attacker", "free", attack.name, parameter};
+  plan.descriptors.push_back(std::move(pair.second));
+  const jail::SpawnResult child = jail::spawn(std::move(plan));
+  if (child.failure.step != jail::Step::none) {
+    return core::system_error(child.failure.error, jail::step_name(child.failure.step));
+  }
+  const int result = read_result(channel);
+  if (!child.child.wait_exit(core::Deadline::after(std::chrono::seconds(20)))) (void)child.child.send_signal(SIGKILL);
+  (void)child.child.wait_exit(core::Deadline::after(std::chrono::seconds(20)));
+  (void)jail::reap(child.child);
+  return result;
+}
+
+std::string describe(int result) {
+  if (result == kWorked) return "IT WORKED";
+  if (result == kNoAnswer) return "no answer";
+  if (result < 0) return fmt::format("killed: {}", ::strsignal(-result));
+  return core::errno_text(result);
+}
+
+// A socket of the host's for the attacker to aim at, in a folder that goes with it.
+class HostSocket {
+ public:
+  HostSocket() {
+    char folder[] = "/tmp/heddle-demo-XXXXXX";
+    if (::mkdtemp(folder) == nullptr) return;
+    folder_ = folder;
+    socket_ = core::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path().c_str(), path().size() + 1);
+    ready_ = ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+             ::listen(socket_.get(), 8) == 0;
+  }
+  HostSocket(const HostSocket&) = delete;
+  HostSocket& operator=(const HostSocket&) = delete;
+  ~HostSocket() {
+    ::unlink(path().c_str());
+    ::rmdir(folder_.c_str());
+  }
+  [[nodiscard]] bool ready() const { return ready_; }
+  [[nodiscard]] std::string path() const { return folder_ + "/socket"; }
+
+ private:
+  std::string folder_;
+  core::Fd socket_;
+  bool ready_ = false;
+};
+
+core::Result<void> attack_all(const std::string& supervisor_path, const std::string& attacker, Table& table) {
+  const HostSocket socket;
+  if (!socket.ready()) return core::system_error("make a socket to attack");
+  HEDDLE_ASSIGN(const jail::Program program, jail::open_program(attacker));
+  jail::SupervisorOptions options;
+  options.program = supervisor_path;
+  HEDDLE_ASSIGN(jail::Supervisor supervisor, jail::Supervisor::start(options));
+  HEDDLE_ASSIGN(const jail::Policy policy, jail::Policy::script());
+  for (const Attack& attack : kAttacks) {
+    const std::string parameter = std::strcmp(attack.parameter, "SOCKET") == 0 ? socket.path() : attack.parameter;
+    HEDDLE_ASSIGN(const int jailed, attack_jailed(supervisor, policy, program, attack, parameter));
+    HEDDLE_ASSIGN(const int free, attack_free(program, attack, parameter));
+    // Where even the free program is refused (no 32-bit calls, io_uring switched off) the machine itself stands in the
+    // way.
+    const char* control = free == kWorked ? "" : " (here unjailed too)";
+    table.row(attack.tried, describe(jailed) + control, attack.refused_by, jailed == attack.expected);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool run_native_attacks(const std::string& supervisor, const std::string& attacker, Table& table) {
+  Table::section("A hostile native program under the worker's policy (unjailed, each of these works)");
+  const auto done = attack_all(supervisor, attacker, table);
+  if (!done.ok()) fmt::print(stderr, "heddle-demo: {}\n", done.error().message());
+  return done.ok();
+}
+
+}  // namespace heddle::demo

@@ -1,0 +1,20 @@
+#include "table.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace heddle::demo {
+
+void Table::section(const std::string& title) {
+  fmt::print("\n{}\n     {:<31} {:<32} {}\n", title, "tried", "happened", "refused by");
+}
+
+void Table::row(const std::string& tried, const std::string& happened, const std::string& refused_by, bool as_it_must) {
+  ++rows_;
+  if (!as_it_must) ++failures_;
+  fmt::print("{:<4} {:<31} {:<32} {}\n", as_it_must ? "ok" : "BAD", tried, happened, refused_by);
+  std::fflush(stdout);
+}
+
+}  // namespace heddle::demo
