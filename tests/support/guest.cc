@@ -1,5 +1,6 @@
 // A guest program for tests: confines itself as a worker does, says so, and then does what its argument names.
-#include <sys/socket.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <string>
@@ -29,6 +30,7 @@ void idle(wire::Channel& channel) {
 }  // namespace
 
 // Arguments: "confined" | "bare" (says ready without confining itself) | "spin" (confined, then busy for ever)
+//   | "deaf" (confined, every signal blocked, never reads)
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "confined";
   auto channel = wire::Channel::adopt(core::Fd(jail::kChannelFd));
@@ -47,6 +49,12 @@ int main(int argc, char** argv) {
     ready.set("abi", static_cast<std::uint32_t>(result.report.landlock_abi)).set("mdwe", result.report.no_exec_gain);
   }
   send(channel.value(), ready);
+  if (mode == "deaf") {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    for (;;) ::poll(nullptr, 0, -1);
+  }
   if (mode == "spin") {
     for (volatile bool spinning = true; spinning;) {
     }
