@@ -1,7 +1,7 @@
 #include "heddle/jail/policy.h"
 
 #include "heddle/jail/syscalls.h"
-#include "seccomp.h"
+#include "seccomp_filter.h"
 
 namespace heddle::jail {
 namespace {

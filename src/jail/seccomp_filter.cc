@@ -1,4 +1,4 @@
-#include "seccomp.h"
+#include "seccomp_filter.h"
 
 #include <linux/bpf_common.h>
 #include <linux/filter.h>
