@@ -81,11 +81,13 @@ class Run {
     if (!script_.promise_state(value, state)) return false;
     Value outcome = kUndefined;
     switch (state) {
-      case PromiseState::none: return true;
+      case PromiseState::none:
+        return true;
       case PromiseState::pending:
         throws("the script's promise can never settle: nothing is left that could resolve or reject it");
         return false;
-      case PromiseState::fulfilled: return script_.promise_result(value, value);
+      case PromiseState::fulfilled:
+        return script_.promise_result(value, value);
       case PromiseState::rejected:
         if (script_.promise_result(value, outcome)) decided_ = describe_thrown(script_, outcome, source_, result_);
         return false;
@@ -155,8 +157,12 @@ class Run {
     }
     result_ = {};
     switch (exit) {
-      case Exit::stopped: result_.ending = Ending::stopped; break;
-      case Exit::memory: result_.ending = phase_ == Phase::input ? Ending::input_too_large : Ending::memory; break;
+      case Exit::stopped:
+        result_.ending = Ending::stopped;
+        break;
+      case Exit::memory:
+        result_.ending = phase_ == Phase::input ? Ending::input_too_large : Ending::memory;
+        break;
       case Exit::stack:
         if (phase_ == Phase::input) {
           result_.ending = Ending::input_too_large;
@@ -166,9 +172,11 @@ class Run {
         result_.has_name = true;
         result_.name = "InternalError";
         break;
-      case Exit::trap: return broken(trap_text(guest_.trap()));
+      case Exit::trap:
+        return broken(trap_text(guest_.trap()));
       case Exit::corrupt:
-      case Exit::none: return broken("the engine gave an address outside its memory");
+      case Exit::none:
+        return broken("the engine gave an address outside its memory");
     }
     return std::move(result_);
   }
@@ -182,10 +190,14 @@ class Run {
 
   static std::string_view trap_text(wasm_rt_trap_t trap) {
     switch (trap) {
-      case WASM_RT_TRAP_OOB: return "the engine trapped: access outside its memory";
-      case WASM_RT_TRAP_UNREACHABLE: return "the engine trapped: it aborted";
-      case WASM_RT_TRAP_CALL_INDIRECT: return "the engine trapped: bad indirect call";
-      default: return "the engine trapped: bad arithmetic";
+      case WASM_RT_TRAP_OOB:
+        return "the engine trapped: access outside its memory";
+      case WASM_RT_TRAP_UNREACHABLE:
+        return "the engine trapped: it aborted";
+      case WASM_RT_TRAP_CALL_INDIRECT:
+        return "the engine trapped: bad indirect call";
+      default:
+        return "the engine trapped: bad arithmetic";
     }
   }
 

@@ -9,6 +9,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <ostream>
 #include <string_view>
 #include <thread>
 
@@ -34,13 +36,21 @@ inline void send_stop(pthread_t thread, int signal, std::uint32_t run_id) {
   EXPECT_EQ(::pthread_sigqueue(thread, signal, value), 0);
 }
 
-/// Sends the soft stop, then the hard one, to the thread that made it, unless it is destroyed before.
+inline void PrintTo(Ending ending, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest's name
+  constexpr const char* kNames[] = {"ok", "threw", "memory", "output", "input_too_large", "stopped", "fault"};
+  *out << kNames[static_cast<std::size_t>(ending)];
+}
+
+/// Sends the soft stop (if there is a time for it), then the hard one, to the thread that made it, unless it is
+/// destroyed before.
 class Watchdog {
  public:
-  Watchdog(std::uint32_t run_id, std::chrono::milliseconds soft, std::chrono::milliseconds hard)
+  Watchdog(std::uint32_t run_id, std::optional<std::chrono::microseconds> soft, std::chrono::microseconds hard)
       : thread_([this, run_id, soft, hard, target = ::pthread_self()] {
-          if (!wait(soft)) return;
-          send_stop(target, kSoft, run_id);
+          if (soft) {
+            if (!wait(*soft)) return;
+            send_stop(target, kSoft, run_id);
+          }
           if (!wait(hard)) return;
           hard_sent_ = true;
           send_stop(target, kHard, run_id);
@@ -62,7 +72,7 @@ class Watchdog {
 
  private:
   // False when there is nothing left to stop.
-  bool wait(std::chrono::milliseconds time) {
+  bool wait(std::chrono::microseconds time) {
     std::unique_lock lock(mutex_);
     return !wake_.wait_for(lock, time, [this] { return done_; });
   }
@@ -84,10 +94,10 @@ class EngineTest : public ::testing::Test {
     ASSERT_TRUE(installed.ok()) << installed.error().message();
   }
 
-  /// A run that ends by itself or is stopped after a while.
+  /// A run that ends by itself or is stopped after `patience_`, softly, and then hard.
   RunResult run(std::string_view script, std::string_view input = "null", const Limits& limits = kLimits) {
     const std::uint32_t id = next_id_++;
-    Watchdog watchdog(id, std::chrono::milliseconds(300), std::chrono::milliseconds(300));
+    Watchdog watchdog(id, patience_, std::chrono::milliseconds(200));
     RunResult result = engine_->run(id, script, input, limits);
     hard_sent_ = watchdog.finish();
     return result;
@@ -105,6 +115,7 @@ class EngineTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_;
   std::uint32_t next_id_ = 1;
   bool hard_sent_ = false;
+  std::chrono::milliseconds patience_{20'000};
 };
 
 }  // namespace heddle::engine

@@ -64,11 +64,14 @@ Guest::~Guest() {
 core::Result<void> Guest::instantiate() {
   thread_ = ::pthread_self();
   HEDDLE_ASSIGN(stack_low_, lowest_stack_address());
-  if (stack_pointer() - stack_low_ < kNativeStackNeeded) {
+  const std::uintptr_t stack = stack_pointer() - stack_low_;
+  if (stack < kLeastNativeStack) {
     return core::make_error(
         core::Errc::unsupported, "start the script engine",
-        "the thread's stack is smaller than 4 MiB; raise it (ulimit -s, or the thread's attribute)");
+        "the thread's stack is smaller than 1 MiB; raise it (ulimit -s, or the thread's attribute)");
   }
+  script_stack_ = static_cast<std::uint32_t>(
+      std::min<std::uintptr_t>((stack - 2 * kImportStack) / kNativePerScriptStack, kMostScriptStack));
   HEDDLE_TRY(memory_.reserve());
   memory_ceiling_ = 1ULL << 32;
   rejections_.reserve(kMaxRejections);

@@ -110,9 +110,7 @@ void Z_envZ_host_promise_rejection(Z_env_instance_t* env, u32 promise, u32 reaso
 u32 Z_envZ_host_call(Z_env_instance_t* env, u32, u32, u32, u32, u32) {
   env->guest->jump_trap(WASM_RT_TRAP_UNREACHABLE);
 }
-u32 Z_envZ_host_module_normalize(Z_env_instance_t* env, u32, u32) {
-  env->guest->jump_trap(WASM_RT_TRAP_UNREACHABLE);
-}
+u32 Z_envZ_host_module_normalize(Z_env_instance_t* env, u32, u32) { env->guest->jump_trap(WASM_RT_TRAP_UNREACHABLE); }
 u32 Z_envZ_host_module_load(Z_env_instance_t* env, u32, u32) { env->guest->jump_trap(WASM_RT_TRAP_UNREACHABLE); }
 
 // Live, in whole milliseconds: what Date shows, and no finer clock to measure neighbours with.

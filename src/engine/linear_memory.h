@@ -1,10 +1,10 @@
 // The linear memory of the engine: a reservation with guard pages, an image of its first state, and a restore that
 // copies only what a run can have changed.
 //
-// How the restore knows: image pages are write-protected, the first write to one faults, the fault handler opens the page
-// and marks it. Marked pages stay open and are copied at every restore until all marks are dropped again, which happens
-// every kForgetEvery runs. Nothing is believed about where the engine keeps its data; a hostile run can make restores
-// slower, never incomplete. Without the fault handler (`arm` was not called) the whole image is copied.
+// How the restore knows: image pages are write-protected, the first write to one faults, the fault handler opens the
+// page and marks it. Marked pages stay open and are copied at every restore until all marks are dropped again, which
+// happens every kForgetEvery runs. Nothing is believed about where the engine keeps its data; a hostile run can make
+// restores slower, never incomplete. Without the fault handler (`arm` was not called) the whole image is copied.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ class LinearMemory {
   std::uint8_t* image_ = nullptr;
   std::uint64_t image_size_ = 0;
   std::uint64_t stack_size_ = 0;
-  std::uint64_t kept_ = 0;             // bytes past the image that may still be backed by memory
+  std::uint64_t kept_ = 0;  // bytes past the image that may still be backed by memory
   bool armed_ = false;
   std::uint32_t restores_ = 0;
   std::vector<std::uint8_t> open_;     // one a page of the image

@@ -25,6 +25,9 @@ constexpr std::uint32_t kScratchSize = 32;
 // The part of a context in which its random state is looked for.
 constexpr std::uint32_t kContextSize = 1024;
 
+// JSON.rawJSON lets a result hold text that no JSON value round-trips to (1e400), so it goes.
+constexpr std::string_view kPrelude = "delete JSON.rawJSON; delete JSON.isRawJSON; undefined";
+
 constexpr const char* kTexts[] = {kScriptFile, "input", "name", "message", "stack"};
 static_assert(sizeof kTexts / sizeof *kTexts == static_cast<std::size_t>(Text::count));
 
@@ -69,7 +72,7 @@ core::Result<void> Script::build() {
     context_ = Z_qjsZ_qjs_get_context_ptr(in);
     Z_qjsZ_qjs_set_interrupt_handler(in, 1);
     Z_qjsZ_qjs_set_promise_rejection_handler(in, 1);
-    Z_qjsZ_qjs_set_max_stack_size(in, kScriptStack);
+    Z_qjsZ_qjs_set_max_stack_size(in, guest_.script_stack());
     scratch_ = Z_qjsZ_malloc(in, kScratchSize);
     global_ = Z_qjsZ_JS_GetGlobalObject(in, context_);
   });
@@ -82,12 +85,13 @@ core::Result<void> Script::build() {
   Value undefined = 0;
   Value object = 0;
   Value text = 0;
+  Value prelude = 0;
   if (!evaluate("undefined", undefined) || !evaluate("({})", object) || !evaluate("'text'", text) ||
-      !evaluate("String.prototype.slice", slice_)) {
+      !evaluate("String.prototype.slice", slice_) || !evaluate(kPrelude, prelude)) {
     return unusable("it does not evaluate");
   }
   if (undefined != kUndefined || tag_of(object) != Tag::object || tag_of(text) != Tag::string ||
-      tag_of(slice_) != Tag::object || tag_of(global_) != Tag::object) {
+      tag_of(slice_) != Tag::object || tag_of(global_) != Tag::object || prelude != kUndefined) {
     return unusable("its values have an unknown form");
   }
   HEDDLE_ASSIGN(const std::uint32_t seed, find_random_state());
@@ -95,8 +99,8 @@ core::Result<void> Script::build() {
   return guest_.freeze(seed);
 }
 
-// The C API cannot seed Math.random, so the image would give every run the same numbers. The state is eight bytes of the
-// context that one call changes in a known way; there must be exactly one such place.
+// The C API cannot seed Math.random, so the image would give every run the same numbers. The state is eight bytes of
+// the context that one call changes in a known way; there must be exactly one such place.
 core::Result<std::uint32_t> Script::find_random_state() {
   std::string before;
   Value number = 0;
@@ -166,10 +170,18 @@ bool Script::promise_state(Value value, PromiseState& state) {
   if (!done) return false;
   if (promise == 0) return true;
   switch (answer) {
-    case 0: state = PromiseState::pending; return true;
-    case 1: state = PromiseState::fulfilled; return true;
-    case 2: state = PromiseState::rejected; return true;
-    default: guest_.give_up(Exit::corrupt); return false;
+    case 0:
+      state = PromiseState::pending;
+      return true;
+    case 1:
+      state = PromiseState::fulfilled;
+      return true;
+    case 2:
+      state = PromiseState::rejected;
+      return true;
+    default:
+      guest_.give_up(Exit::corrupt);
+      return false;
   }
 }
 
@@ -178,9 +190,8 @@ bool Script::promise_result(Value promise, Value& result) {
 }
 
 bool Script::stringify(Value value, Value& text) {
-  return guest_.enter([&] {
-    text = Z_qjsZ_JS_JSONStringify(guest_.instance(), context_, value, kUndefined, kUndefined);
-  });
+  return guest_.enter(
+      [&] { text = Z_qjsZ_JS_JSONStringify(guest_.instance(), context_, value, kUndefined, kUndefined); });
 }
 
 bool Script::take_exception(Value& thrown) {
@@ -223,16 +234,13 @@ bool Script::length(Value text, std::uint64_t& units) {
 bool Script::head(Value text, std::uint32_t units, Value& result) {
   const Value arguments[2] = {0, units};  // the integers 0 and `units`
   static_assert(sizeof arguments <= kScratchSize);
-  return guest_.write(scratch_, arguments, sizeof arguments) && guest_.enter([&] {
-    result = Z_qjsZ_JS_Call(guest_.instance(), context_, slice_, text, 2, scratch_);
-  });
+  return guest_.write(scratch_, arguments, sizeof arguments) &&
+         guest_.enter([&] { result = Z_qjsZ_JS_Call(guest_.instance(), context_, slice_, text, 2, scratch_); });
 }
 
 bool Script::utf8(Value text, std::string_view& bytes) {
   std::uint32_t place = 0;
-  if (!guest_.enter([&] {
-        place = Z_qjsZ_JS_ToCStringLen2(guest_.instance(), context_, scratch_, text, 0);
-      })) {
+  if (!guest_.enter([&] { place = Z_qjsZ_JS_ToCStringLen2(guest_.instance(), context_, scratch_, text, 0); })) {
     return false;
   }
   std::uint32_t size = 0;

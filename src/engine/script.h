@@ -70,8 +70,8 @@ class Script {
   [[nodiscard]] bool length(Value text, std::uint64_t& units);
   /// The first units of a string value, by the engine's own slice.
   [[nodiscard]] bool head(Value text, std::uint32_t units, Value& result);
-  /// UTF-8 of a string value, lone surrogates encoded as if they were characters; a view into the linear memory that the
-  /// next call ends. False with Exit::none when the engine could not make it.
+  /// UTF-8 of a string value, lone surrogates encoded as if they were characters; a view into the linear memory that
+  /// the next call ends. False with Exit::none when the engine could not make it.
   [[nodiscard]] bool utf8(Value text, std::string_view& bytes);
 
  private:

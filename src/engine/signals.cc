@@ -1,5 +1,6 @@
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -39,7 +40,8 @@ void on_fault(int signal, siginfo_t* info, void* /*context*/) {
   errno = saved;
   if (ours) return;
   // The instruction runs again, or the signal comes again, under the action that was there before.
-  ::sigaction(signal, signal == SIGSEGV ? &old_segv : &old_bus, nullptr);
+  // Where a filter forbids to set that action, the process ends here instead of faulting for ever.
+  if (::sigaction(signal, signal == SIGSEGV ? &old_segv : &old_bus, nullptr) != 0) ::_exit(128 + signal);
   if (info->si_code <= 0) ::raise(signal);
 }
 

@@ -67,10 +67,17 @@ void position(std::string_view stack, std::string_view source, RunResult& result
 bool describe_primitive(Script& script, Value thrown, RunResult& result) {
   bool readable = false;
   switch (tag_of(thrown)) {
-    case Tag::symbol: result.message = "a symbol was thrown"; return true;
-    case Tag::undefined: result.message = "undefined was thrown"; return true;
-    case Tag::null: result.message = "null was thrown"; return true;
-    default: break;
+    case Tag::symbol:
+      result.message = "a symbol was thrown";
+      return true;
+    case Tag::undefined:
+      result.message = "undefined was thrown";
+      return true;
+    case Tag::null:
+      result.message = "null was thrown";
+      return true;
+    default:
+      break;
   }
   Value text = thrown;
   if (!is_string(thrown) && !script.to_text(thrown, text)) return false;
@@ -90,7 +97,7 @@ bool describe_as_json(Script& script, Value thrown, RunResult& result) {
   if (!script.stringify(thrown, text)) return false;
   if (tag_of(text) == Tag::exception && !script.take_exception(text)) return false;
   if (is_string(text) && !bounded(script, text, core::kMaxGuestTextUnits, result.message, readable)) return false;
-  if (!readable) result.message = "an object was thrown that is no Error and has no message";
+  if (!readable || result.message == "{}") result.message = "an object was thrown that is no Error and has no message";
   return true;
 }
 
@@ -120,6 +127,10 @@ bool describe_thrown(Script& script, Value thrown, std::string_view source, RunR
     return false;
   }
   if (has_message || is_error) return true;
+  if (is_function) {
+    result.message = "a function was thrown";
+    return true;
+  }
   return describe_as_json(script, thrown, result);
 }
 

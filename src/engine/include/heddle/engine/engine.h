@@ -31,10 +31,10 @@ enum class Ending : std::uint8_t {
 
 struct RunResult {
   Ending ending = Ending::fault;
-  std::string value;      ///< ok: JSON text, valid UTF-8
-  bool has_name = false;  ///< threw: whether the thrown value had a name
-  std::string name;       ///< threw: at most core::kMaxGuestTextUnits UTF-16 units of valid UTF-8, no NUL
-  std::string message;    ///< threw: the same bounds; fault: what the engine did
+  std::string value;         ///< ok: JSON text, valid UTF-8
+  bool has_name = false;     ///< threw: whether the thrown value had a name
+  std::string name;          ///< threw: at most core::kMaxGuestTextUnits UTF-16 units of valid UTF-8, no NUL
+  std::string message;       ///< threw: the same bounds; fault: what the engine did
   std::uint32_t line = 0;    ///< threw: where in the script, from 1; 0 when unknown. Advisory: a script can forge it.
   std::uint32_t column = 0;  ///< threw: from 1; 0 when unknown
 };
