@@ -1,0 +1,52 @@
+#include "heddle/sandbox/effect/channels.h"
+
+#include <array>
+
+#include "json_text.h"
+
+namespace heddle::sandbox {
+namespace {
+
+using Kind = spi::Outcome::Kind;
+
+constexpr std::array<std::string_view, 5> kChannelNames{"scriptError", "limitExceeded", "inputTooLarge",
+                                                        "inputNotSerializable", "shapeMismatch"};
+constexpr std::array<std::string_view, 4> kLimitNames{"cpu", "memory", "wallClock", "output"};
+
+constexpr std::array<OutcomeRow, 7> kTable{{
+    {Kind::ok, std::nullopt, Meaning::value, std::nullopt, std::nullopt},
+    {Kind::limit, spi::LimitKind::cpu, Meaning::channel, Channel::limit_exceeded, Limit::cpu},
+    {Kind::limit, spi::LimitKind::memory, Meaning::channel, Channel::limit_exceeded, Limit::memory},
+    {Kind::limit, spi::LimitKind::wall_clock, Meaning::channel, Channel::limit_exceeded, Limit::wall_clock},
+    {Kind::threw, std::nullopt, Meaning::channel, Channel::script_error, std::nullopt},
+    {Kind::input_too_large, std::nullopt, Meaning::channel, Channel::input_too_large, std::nullopt},
+    {Kind::infrastructure, std::nullopt, Meaning::retryable, std::nullopt, std::nullopt},
+}};
+
+}  // namespace
+
+std::string_view channel_name(Channel channel) noexcept { return kChannelNames.at(static_cast<std::size_t>(channel)); }
+std::string_view limit_name(Limit limit) noexcept { return kLimitNames.at(static_cast<std::size_t>(limit)); }
+std::span<const std::string_view> channel_names() noexcept { return kChannelNames; }
+std::span<const OutcomeRow> outcome_table() noexcept { return kTable; }
+
+const OutcomeRow* row_of(const spi::Outcome& outcome) noexcept {
+  for (const OutcomeRow& row : kTable) {
+    if (row.kind == outcome.kind && (!row.limit || row.limit == outcome.limit)) return &row;
+  }
+  return nullptr;
+}
+
+effect::TypedFailure to_typed(const SandboxFailure& failure) {
+  std::string detail = "{";
+  if (failure.limit) {
+    detail += "\"kind\":" + quote_json(limit_name(*failure.limit));
+  } else {
+    if (failure.name) detail += "\"name\":" + quote_json(*failure.name) + ",";
+    detail += "\"message\":" + quote_json(failure.message);
+  }
+  detail += "}";
+  return {std::string(channel_name(failure.channel)), std::move(detail), failure.message};
+}
+
+}  // namespace heddle::sandbox

@@ -1,0 +1,89 @@
+// SandboxEffect: the one way to use a backend. The backend runs scripts; everything that a caller may rely on is done
+// here and holds for every backend: ceilings, the script's address, cancellation, deadlines, typed channels, bounded
+// text.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "heddle/core/clock.h"
+#include "heddle/core/result.h"
+#include "heddle/effect/core/effect.h"
+#include "heddle/sandbox/effect/channels.h"
+#include "heddle/sandbox/effect/eval_input.h"
+#include "heddle/sandbox/effect/script_reader.h"
+#include "heddle/sandbox/spi/backend.h"
+
+namespace heddle::sandbox {
+
+struct SandboxEffectOptions {
+  bool allow_network = false;             ///< scripts may reach a network (the backend says how much of it)
+  bool allow_reused_environment = false;  ///< a script may see what an earlier run, of whoever's, left behind
+
+  /// What a backend may take beyond the script's own clock (cold start, queueing, a hard kill). Finite, zero or more.
+  std::chrono::milliseconds backend_grace{60'000};
+
+  // What holds where an input says nothing.
+  std::chrono::milliseconds wall_clock{2'000};
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;
+  std::uint64_t input_bytes = std::uint64_t{1} << 20;
+  std::uint64_t output_bytes = std::uint64_t{1} << 20;
+
+  std::size_t script_bytes = std::size_t{1} << 20;  ///< longer scripts are not fetched
+};
+
+struct Evaluated {
+  std::string value_json;  ///< compact JSON, the same on a replay
+  /// Of the declared shape; in the facts, so that a replay under another one is noticed.
+  std::optional<effect::ContentAddress> shape_hash;
+};
+
+/// Thread-safe. Does not close the backend: whoever made it does.
+class SandboxEffect final : public effect::Effect {
+ public:
+  using Reply = effect::Reply<Evaluated, SandboxFailure>;
+
+  /// Reads the backend's capabilities, once, and keeps the copy. Errc::invalid_argument for a backend that needs an
+  /// option which was not given, that declares nonsense or throws, and for options that cannot be.
+  [[nodiscard]] static core::Result<std::unique_ptr<SandboxEffect>> create(std::shared_ptr<ScriptReader> scripts,
+                                                                           std::shared_ptr<spi::SandboxBackend> backend,
+                                                                           SandboxEffectOptions options = {});
+  ~SandboxEffect() override;
+
+  /// Blocks until the run ended, the stop was requested or the deadline passed: the earlier of `deadline` and wall
+  /// clock
+  /// + grace. In this order: the input is checked, the script fetched and verified, the backend run, its outcome mapped
+  /// by outcome_table(), the output bounded, its shape checked. Whatever comes, a requested stop gives
+  /// Cancelled{"sandbox: cancelled"}.
+  [[nodiscard]] Reply evaluate(const SandboxEvalInput& input, const std::stop_token& stop = {},
+                               core::Deadline deadline = core::Deadline::never()) const;
+
+  [[nodiscard]] const spi::Capabilities& capabilities() const noexcept { return capabilities_; }
+
+  // effect::Effect
+  [[nodiscard]] std::string_view kind() const override { return "sandboxEval"; }
+  [[nodiscard]] std::span<const std::string_view> channels() const override { return channel_names(); }
+  /// Idempotent when no network is reached and no state kept: then a run is a function of script and input.
+  [[nodiscard]] effect::Idempotency idempotency() const override;
+  /// `script`, and `shapeHash` where a shape is declared.
+  [[nodiscard]] effect::Annotations annotations(std::string_view input_json) const override;
+  [[nodiscard]] effect::Reply<std::string> execute(std::string_view input_json,
+                                                   const effect::Call& call) const override;
+
+ private:
+  SandboxEffect(std::shared_ptr<ScriptReader> scripts, std::shared_ptr<spi::SandboxBackend> backend,
+                SandboxEffectOptions options, spi::Capabilities capabilities);
+
+  [[nodiscard]] Reply run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline) const;
+
+  const std::shared_ptr<ScriptReader> scripts_;
+  const std::shared_ptr<spi::SandboxBackend> backend_;
+  const SandboxEffectOptions options_;
+  const spi::Capabilities capabilities_;
+};
+
+}  // namespace heddle::sandbox

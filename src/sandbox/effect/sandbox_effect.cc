@@ -1,0 +1,277 @@
+#include "heddle/sandbox/effect/sandbox_effect.h"
+
+#include <utility>
+
+#include "foreign.h"
+#include "heddle/core/text.h"
+#include "heddle/sandbox/effect/shape.h"
+#include "json_text.h"
+#include "race.h"
+
+namespace heddle::sandbox {
+namespace {
+
+using effect::Cancelled;
+using effect::Retry;
+using effect::UntypedFailure;
+using Reply = SandboxEffect::Reply;
+
+Cancelled cancelled() { return {"sandbox: cancelled"}; }
+
+core::Error refused(std::string_view why) {
+  return core::make_error(core::Errc::invalid_argument, "use a sandbox backend", why);
+}
+
+UntypedFailure refused_input(std::string_view why) {
+  UntypedFailure failure = effect::untyped("sandbox: " + std::string(why));
+  failure.error = core::make_error(core::Errc::invalid_argument, "read the input of sandboxEval", failure.message);
+  return failure;
+}
+
+SandboxFailure on(Channel channel, std::string message) {
+  return {channel, std::nullopt, std::nullopt, std::move(message)};
+}
+
+SandboxFailure exceeded(Limit limit, std::string message) {
+  return {Channel::limit_exceeded, limit, std::nullopt, std::move(message)};
+}
+
+std::string bytes_over(std::string_view what, std::uint64_t ceiling) {
+  return "the " + std::string(what) + " is over its ceiling of " + std::to_string(ceiling) + " bytes of JSON";
+}
+
+std::string too_deep(std::string_view what) {
+  return "the " + std::string(what) + " is nested more than " + std::to_string(kMaxJsonDepth) + " levels deep";
+}
+
+// What an input asks for, with the defaults filled in and checked.
+struct Limits {
+  spi::Limits run;
+  std::uint64_t input_bytes;
+  std::uint64_t output_bytes;
+};
+
+std::optional<std::string> bad_limits(const Limits& limits) {
+  if (limits.run.wall_clock.count() <= 0 || limits.run.wall_clock > kMaxWallClock) {
+    return "the wall clock must be above zero and at most " + std::to_string(kMaxWallClock.count()) + " hours";
+  }
+  if (limits.run.memory_bytes == 0) return "the memory limit must be above zero";
+  if (limits.input_bytes == 0 || limits.output_bytes == 0) return "the ceilings of input and output must be above zero";
+  return std::nullopt;
+}
+
+Limits limits_of(const EvalLimits& asked, const SandboxEffectOptions& options) {
+  return {{asked.wall_clock.value_or(options.wall_clock), asked.memory_bytes.value_or(options.memory_bytes)},
+          asked.input_bytes.value_or(options.input_bytes),
+          asked.output_bytes.value_or(options.output_bytes)};
+}
+
+std::optional<std::string> bad_capabilities(const spi::Capabilities& capabilities) {
+  const std::string& language = capabilities.language;
+  if (language.empty() || language.size() > 64 ||
+      language.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-_.#") != std::string::npos) {
+    return "its language must be 1 to 64 of a-z 0-9 + - _ . #";
+  }
+  switch (capabilities.network) {
+    case spi::Network::none:
+    case spi::Network::allowlist:
+    case spi::Network::open:
+      break;
+    default:
+      return "its network is none of none, allowlist, open";
+  }
+  switch (capabilities.wall_clock) {
+    case spi::WallClock::hard:
+    case spi::WallClock::soft:
+      break;
+    default:
+      return "its wall clock is none of hard, soft";
+  }
+  return std::nullopt;
+}
+
+// Fetched bytes are somebody else's until they have the address.
+effect::Reply<std::string> fetch(ScriptReader& scripts, const effect::ContentAddress& address, std::size_t max_bytes) {
+  std::string script;
+  try {
+    auto fetched = scripts.read(address, max_bytes);
+    if (!fetched.ok()) {
+      const bool known = fetched.error().code == core::Errc::not_found || fetched.error().code == core::Errc::too_large;
+      return effect::untyped(fetched.error(), known ? Retry::no : Retry::yes);
+    }
+    script = std::move(fetched).value();
+  } catch (...) {
+    return from_exception(std::current_exception());
+  }
+  if (effect::ContentAddress::of(script) != address) {
+    return effect::untyped("sandbox: the script that was fetched as " + address.text() +
+                           " does not have that content address");
+  }
+  if (!core::valid_utf8(script)) return effect::untyped("sandbox: the script " + address.text() + " is not UTF-8");
+  return script;
+}
+
+Reply deliver(spi::Outcome outcome, std::uint64_t ceiling, const std::optional<Shape>& shape) {
+  if (!outcome.value_json) outcome.value_json = "null";
+  CompactJson value = compact_json(*outcome.value_json, ceiling);
+  switch (value.verdict) {
+    case JsonVerdict::good:
+      break;
+    case JsonVerdict::malformed:
+      return backend_failed("malformed outcome: its value is " + value.why);
+    case JsonVerdict::too_large:
+      return exceeded(Limit::output, bytes_over("output", ceiling));
+    case JsonVerdict::too_deep:
+      return exceeded(Limit::output, too_deep("output"));
+  }
+  Evaluated evaluated{std::move(value.text), std::nullopt};
+  if (shape) {
+    if (auto why = shape->mismatch(evaluated.value_json)) return on(Channel::shape_mismatch, *std::move(why));
+    evaluated.shape_hash = shape->hash();
+  }
+  return evaluated;
+}
+
+Reply map_outcome(spi::Outcome outcome, const Limits& limits, const std::optional<Shape>& shape) {
+  const OutcomeRow* row = row_of(outcome);
+  if (row == nullptr) {
+    return backend_failed(outcome.kind == spi::Outcome::Kind::limit
+                              ? "malformed outcome: its limit is not one of the interface's"
+                              : "malformed outcome: its kind is not one of the interface's");
+  }
+  if (row->meaning == Meaning::retryable) return backend_failed(outcome.message, Retry::yes);
+  if (row->meaning == Meaning::value) return deliver(std::move(outcome), limits.output_bytes, shape);
+
+  SandboxFailure failure;
+  failure.channel = *row->channel;
+  failure.limit = row->reported;
+  if (failure.channel == Channel::script_error) {
+    if (outcome.name) failure.name = core::bound_text(*outcome.name);
+    failure.message = core::bound_text(outcome.message);
+  } else if (failure.channel == Channel::input_too_large) {
+    failure.message =
+        "the input did not fit into the script's memory of " + std::to_string(limits.run.memory_bytes) + " bytes";
+  } else {
+    failure.message = "the script was ended by its limit: " + std::string(limit_name(*row->reported));
+  }
+  return failure;
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<SandboxEffect>> SandboxEffect::create(std::shared_ptr<ScriptReader> scripts,
+                                                                   std::shared_ptr<spi::SandboxBackend> backend,
+                                                                   SandboxEffectOptions options) {
+  if (scripts == nullptr || backend == nullptr) return refused("scripts and backend must be given");
+  if (options.backend_grace.count() < 0 || options.backend_grace > kMaxWallClock) {
+    return refused("backend_grace must be finite, zero or more, and at most " + std::to_string(kMaxWallClock.count()) +
+                   " hours");
+  }
+  if (auto why = bad_limits(limits_of({}, options))) return refused(*why);
+  if (options.script_bytes == 0) return refused("script_bytes must be above zero");
+
+  spi::Capabilities capabilities;
+  try {
+    capabilities = backend->capabilities();
+  } catch (...) {
+    return refused("its capabilities cannot be read: " + from_exception(std::current_exception()).message);
+  }
+  if (auto why = bad_capabilities(capabilities)) return refused(*why);
+  if (capabilities.network != spi::Network::none && !options.allow_network) {
+    return refused("its scripts reach a network; set allow_network if they may");
+  }
+  if (!capabilities.fresh_per_run && !options.allow_reused_environment) {
+    return refused("its runs see what earlier runs left; set allow_reused_environment if they may");
+  }
+  return std::unique_ptr<SandboxEffect>(
+      new SandboxEffect(std::move(scripts), std::move(backend), options, std::move(capabilities)));
+}
+
+SandboxEffect::SandboxEffect(std::shared_ptr<ScriptReader> scripts, std::shared_ptr<spi::SandboxBackend> backend,
+                             SandboxEffectOptions options, spi::Capabilities capabilities)
+    : scripts_(std::move(scripts)),
+      backend_(std::move(backend)),
+      options_(options),
+      capabilities_(std::move(capabilities)) {}
+
+SandboxEffect::~SandboxEffect() = default;
+
+Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_token& stop,
+                              core::Deadline deadline) const {
+  if (stop.stop_requested()) return cancelled();
+  Reply reply = run(input, stop, deadline);
+  // A stop that came while the outcome was worked on wins too: nobody waits for it any more.
+  if (stop.stop_requested()) return cancelled();
+  return reply;
+}
+
+Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline) const {
+  const Limits limits = limits_of(input.limits, options_);
+  if (auto why = bad_limits(limits)) return refused_input(*why);
+  std::optional<Shape> shape;
+  if (input.shape_json) {
+    auto compiled = Shape::compile(*input.shape_json);
+    if (!compiled.ok()) return effect::untyped(compiled.error());
+    shape = std::move(compiled).value();
+  }
+
+  CompactJson value = compact_json(input.input_json, limits.input_bytes);
+  if (value.verdict == JsonVerdict::malformed) return on(Channel::input_not_serializable, "the input is " + value.why);
+  if (value.verdict == JsonVerdict::too_deep) return on(Channel::input_too_large, too_deep("input"));
+  if (value.verdict == JsonVerdict::too_large) {
+    return on(Channel::input_too_large, bytes_over("input", limits.input_bytes));
+  }
+
+  auto script = fetch(*scripts_, input.script, options_.script_bytes);
+  if (!script.ok()) return std::move(script).untyped();
+  if (stop.stop_requested()) return cancelled();
+
+  const std::chrono::milliseconds patience = limits.run.wall_clock + options_.backend_grace;
+  const core::Deadline own = core::Deadline::after(patience);
+  const bool callers_first = deadline.when() < own.when();
+  Settled settled = run_backend(*backend_, std::move(script).value(), std::move(value.text), limits.run, stop,
+                                callers_first ? deadline : own);
+  if (stop.stop_requested() || std::holds_alternative<Stopped>(settled)) return cancelled();
+  if (auto* outcome = std::get_if<spi::Outcome>(&settled)) return map_outcome(std::move(*outcome), limits, shape);
+  if (std::holds_alternative<MissedDeadline>(settled)) {
+    return effect::untyped(callers_first
+                               ? "sandbox: the deadline of the call passed"
+                               : "sandbox backend did not settle within " + std::to_string(patience.count()) + " ms",
+                           Retry::yes);
+  }
+  if (const auto* broken = std::get_if<Broken>(&settled)) return backend_failed(broken->what);
+  if (const auto* none = std::get_if<NoDescriptor>(&settled)) {
+    return effect::untyped(core::system_error(none->sys_errno, "wait for a sandbox backend"), Retry::yes);
+  }
+  return from_exception(std::get<std::exception_ptr>(settled));
+}
+
+effect::Idempotency SandboxEffect::idempotency() const {
+  return capabilities_.network == spi::Network::none && capabilities_.fresh_per_run
+             ? effect::Idempotency::idempotent
+             : effect::Idempotency::not_idempotent;
+}
+
+effect::Annotations SandboxEffect::annotations(std::string_view input_json) const {
+  const auto input = SandboxEvalInput::parse(input_json);
+  if (!input.ok()) return {};
+  effect::Annotations annotations{{"script", input.value().script.text()}};
+  if (input.value().shape_json) {
+    const auto hash = shape_hash(*input.value().shape_json);
+    if (hash.ok()) annotations.emplace_back("shapeHash", hash.value().text());
+  }
+  return annotations;
+}
+
+effect::Reply<std::string> SandboxEffect::execute(std::string_view input_json, const effect::Call& call) const {
+  if (call.stop.stop_requested()) return cancelled();
+  const auto input = SandboxEvalInput::parse(input_json);
+  if (!input.ok()) return effect::untyped(input.error());
+  Reply reply = evaluate(input.value(), call.stop, call.deadline);
+  if (reply.ok()) return std::move(reply).value().value_json;
+  if (reply.is_typed()) return to_typed(reply.typed());
+  if (reply.is_cancelled()) return std::move(reply).cancelled();
+  return std::move(reply).untyped();
+}
+
+}  // namespace heddle::sandbox
