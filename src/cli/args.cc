@@ -165,7 +165,7 @@ SCRIPT of - is standard input.
 
 Options:
   --wall-clock TIME   time for one run, 1ms to 1h                  (2s)
-  --cpu TIME          CPU time for one run, 1ms to 1h              (no own limit)
+  --cpu TIME          CPU time for one run, 1ms to 1h              (no limit)
   --memory SIZE       memory of the engine, 2MiB to 2GiB           (64MiB)
   --max-input SIZE    largest input                                (1MiB)
   --max-output SIZE   largest result                               (1MiB)

@@ -148,6 +148,7 @@ class Command {
 
   // The one outcome of a single run, and its exit code.
   int conclude(const Report& outcome) {
+    if (output_.state() != Output::State::good) return finish_output(kExitBrokenPipe);  // the reader left meanwhile
     if (options_.format == Format::json) {
       write_line(to_json(outcome));
     } else if (outcome.kind == OutcomeKind::ok) {

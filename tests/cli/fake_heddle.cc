@@ -51,7 +51,7 @@ class FakeEvaluator final : public Evaluator {
     outcome.kind = Outcome::Kind::ok;
     outcome.value = request.input_json;
     outcome.elapsed = std::chrono::microseconds(1234);
-    if (word == "vary") after_us = 1 + static_cast<long>(++started_ * 7919 % 5) * 100;
+    if (word == "vary") after_us = 1 + static_cast<long>(++started_ * 7919 % 5) * 20;
     if (word == "sleep") {
       after_us = number * 1000;
       outcome.value = "null";
