@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <thread>
@@ -132,9 +133,17 @@ class Command {
         evaluate({std::move(std::get<std::string>(script)), std::move(std::get<std::string>(input)), options_.limits}));
   }
 
+  // A line of a batch may ask for as much as an option may.
+  EvaluatorNeeds needs() const {
+    const bool batch = options_.mode == Mode::batch;
+    return {
+        options_.workers, batch ? kMemoryRange.highest : options_.limits.memory_bytes,
+        std::max(options_.max_script + options_.max_input, batch ? kTextRange.highest : options_.limits.output_bytes)};
+  }
+
   // The evaluator is gone, and its processes with it, before anybody is told of the outcome.
   Report evaluate(RunRequest request) {
-    auto evaluator = evaluators_(options_.workers);
+    auto evaluator = evaluators_(needs());
     if (!evaluator.ok()) return failed_report(evaluator.error().message());
     OneJob job(std::move(request));
     Report outcome = report(OutcomeKind::cancelled);
@@ -173,7 +182,7 @@ class Command {
     const bool each = options_.mode == Mode::each;
     auto source = Source::open(each ? "--each" : "--batch", options_.source, stdin_);
     if (!source.ok()) return failed(source.error());
-    auto evaluator = evaluators_(options_.workers);
+    auto evaluator = evaluators_(needs());
     if (!evaluator.ok()) return failed(evaluator.error());
     const Ceilings ceilings{options_.max_script, options_.max_input};
     LineJobs jobs(std::move(source).value(), each ? ceilings.input : batch_line_ceiling(ceilings),

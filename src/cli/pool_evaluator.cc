@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -53,12 +54,14 @@ std::string helper_folder() {
   return ::stat(folder.c_str(), &status) == 0 ? folder : HEDDLE_LIBEXEC_FOLDER;
 }
 
-core::Result<std::unique_ptr<Evaluator>> make_pool_evaluator(std::size_t workers) {
+core::Result<std::unique_ptr<Evaluator>> make_pool_evaluator(const EvaluatorNeeds& needs) {
   const std::string folder = helper_folder();
   PoolOptions options;
   options.supervisor_path = folder + "/heddle-supervisor";
   options.worker_path = folder + "/heddle-sandbox-worker";
-  options.workers = workers;
+  options.workers = needs.workers;
+  options.max_memory_bytes = needs.max_memory_bytes;
+  options.max_transfer_bytes = needs.max_transfer_bytes;
   HEDDLE_ASSIGN(auto pool, Pool::create(std::move(options)));
   return std::unique_ptr<Evaluator>(std::make_unique<PoolEvaluator>(std::move(pool)));
 }

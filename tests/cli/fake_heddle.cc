@@ -100,9 +100,11 @@ class FakeEvaluator final : public Evaluator {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return heddle::cli::run_program(argc, argv, [](std::size_t) -> Result<std::unique_ptr<Evaluator>> {
-    if (::getenv("FAKE_HEDDLE_NO_POOL") != nullptr)
-      return heddle::core::make_error(heddle::core::Errc::untrusted_program, "check heddle-supervisor", "not there");
-    return std::unique_ptr<Evaluator>(std::make_unique<FakeEvaluator>());
-  });
+  return heddle::cli::run_program(argc, argv,
+                                  [](const heddle::cli::EvaluatorNeeds&) -> Result<std::unique_ptr<Evaluator>> {
+                                    if (::getenv("FAKE_HEDDLE_NO_POOL") != nullptr)
+                                      return heddle::core::make_error(heddle::core::Errc::untrusted_program,
+                                                                      "check heddle-supervisor", "not there");
+                                    return std::unique_ptr<Evaluator>(std::make_unique<FakeEvaluator>());
+                                  });
 }

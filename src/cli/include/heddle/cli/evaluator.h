@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,7 +37,14 @@ class Evaluator {
   [[nodiscard]] virtual core::Result<std::unique_ptr<Evaluation>> start(sandbox::quickjs::RunRequest request) = 0;
 };
 
+/// What the runs of one command can ask for together; whoever evaluates may refuse more.
+struct EvaluatorNeeds {
+  std::size_t workers = 1;               ///< runs at a time
+  std::uint64_t max_memory_bytes = 0;    ///< of RunLimits::memory_bytes
+  std::uint64_t max_transfer_bytes = 0;  ///< of script and input together, and of RunLimits::output_bytes
+};
+
 /// Called at most once a command, when its arguments and its script are known to be good.
-using EvaluatorFactory = std::function<core::Result<std::unique_ptr<Evaluator>>(std::size_t workers)>;
+using EvaluatorFactory = std::function<core::Result<std::unique_ptr<Evaluator>>(const EvaluatorNeeds& needs)>;
 
 }  // namespace heddle::cli

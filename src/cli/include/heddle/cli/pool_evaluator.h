@@ -12,6 +12,6 @@ namespace heddle::cli {
 [[nodiscard]] std::string helper_folder();
 
 /// An error names the helper program or the step that it failed at.
-[[nodiscard]] core::Result<std::unique_ptr<Evaluator>> make_pool_evaluator(std::size_t workers);
+[[nodiscard]] core::Result<std::unique_ptr<Evaluator>> make_pool_evaluator(const EvaluatorNeeds& needs);
 
 }  // namespace heddle::cli
