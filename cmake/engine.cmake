@@ -31,9 +31,13 @@ function(heddle_npm_registry result)
   if(HEDDLE_NPM)
     execute_process(COMMAND ${HEDDLE_NPM} config get registry OUTPUT_VARIABLE registry ERROR_QUIET
       OUTPUT_STRIP_TRAILING_WHITESPACE)
-  elseif(HEDDLE_NODE AND EXISTS /usr/share/nodejs/registry-url/index.js)
-    execute_process(COMMAND ${HEDDLE_NODE} --input-type=module
-      -e "import url from '/usr/share/nodejs/registry-url/index.js'; process.stdout.write(url())"
+  elseif(HEDDLE_NODE AND EXISTS /usr/share/nodejs/registry-url)
+    # An ES module whose own imports only Debian's node finds; by way of a node_modules folder every node does.
+    set(folder ${PROJECT_BINARY_DIR}/engine/registry)
+    file(MAKE_DIRECTORY ${folder})
+    file(CREATE_LINK /usr/share/nodejs ${folder}/node_modules SYMBOLIC)
+    file(WRITE ${folder}/registry.mjs "import url from 'registry-url'\nprocess.stdout.write(url())\n")
+    execute_process(COMMAND ${HEDDLE_NODE} --preserve-symlinks --preserve-symlinks-main ${folder}/registry.mjs
       OUTPUT_VARIABLE registry ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   else()
     message(FATAL_ERROR "The script engine's artefact has to be downloaded, and nothing here knows the npm registry. "

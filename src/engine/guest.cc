@@ -195,9 +195,10 @@ void Guest::request_stop(std::uint32_t run_id) noexcept {
 
 void Guest::stop_now(std::uint32_t run_id) noexcept {
   request_stop(run_id);
-  if (run_id == 0 || run_id_.load() != run_id) return;
+  const std::uint32_t current_run = run_id_.load();
+  if (run_id == 0 || (current_run != 0 && current_run != run_id)) return;
   halt_for_.store(run_id);
-  if (inside_ == 0 || !on_own_thread()) return;
+  if (current_run == 0 || inside_ == 0 || !on_own_thread()) return;
   jumped_from_signal_ = 1;
   jump(Exit::stopped);
 }

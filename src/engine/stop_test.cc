@@ -59,7 +59,7 @@ TEST_F(StopTest, StopsBeforeAndAfterARun) {
   EXPECT_EQ(engine_->run(10, "let n = 0; while (n < 1e6) n++; n", "null", kLimits).value, "1000000");
   // Early and hard.
   send_stop(::pthread_self(), kHard, 11);
-  EXPECT_EQ(engine_->run(11, "for (;;);", "null", kLimits).ending, Ending::stopped);
+  EXPECT_EQ(engine_->run(11, kDeaf, "null", kLimits).ending, Ending::stopped);
 }
 
 // SBX-19: stops for the run before, while this one is on, do nothing.
