@@ -52,6 +52,21 @@ struct Footprint {
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
+// With the first thread a sanitizer's runtime starts one of its own.
+Footprint footprint_now() {
+  std::thread([] {}).join();
+  return {};
+}
+
+// The kernel drops a joined thread from /proc a moment after the join.
+bool comes_back_to(const Footprint& footprint) {
+  for (int i = 0; i < 4000; ++i) {
+    if (Footprint() == footprint) return true;
+    ::poll(nullptr, 0, 5);
+  }
+  return false;
+}
+
 // A backend that keeps the completions and stop tokens of its runs for the test.
 struct Held {
   std::atomic<bool> started{false};
@@ -89,7 +104,7 @@ TEST(Race, StoppedBefore) {
 TEST(Race, StoppedDuring) {
   Held held;
   const Bench bench(holding(held));
-  const Footprint before;
+  const Footprint before = footprint_now();
   std::stop_source stop;
   std::thread stopper([&] {
     until(held.started);
@@ -101,7 +116,7 @@ TEST(Race, StoppedDuring) {
   EXPECT_TRUE(held.completion->abandoned());
   EXPECT_FALSE(held.completion->complete(Outcome::ok("1")));
   held.completion.reset();
-  EXPECT_EQ(Footprint(), before);
+  EXPECT_TRUE(comes_back_to(before));
 }
 
 // SBX-8: a success, a limit and an exception that come after the stop are a cancellation.
@@ -125,14 +140,14 @@ TEST(Race, NeverSettles) {
   for (const int grace : {0, 30}) {
     Held held;
     const Bench bench(holding(held), milliseconds(grace));
-    const Footprint before;
+    const Footprint before = footprint_now();
     const auto reply = bench.run();
     EXPECT_EQ(reply.untyped().message, "sandbox backend did not settle within " + std::to_string(grace + 1) + " ms");
     EXPECT_EQ(reply.untyped().retry, effect::Retry::yes);
     EXPECT_TRUE(held.stop.stop_requested());
     EXPECT_TRUE(held.completion->abandoned());
     held.completion.reset();
-    EXPECT_EQ(Footprint(), before);
+    EXPECT_TRUE(comes_back_to(before));
   }
 }
 
@@ -213,16 +228,21 @@ TEST(Race, StuckEngineKeepsItsThreadAlone) {
   const auto backend = std::make_shared<spi::BlockingBackend>(engine, spi::BlockingOptions{2, milliseconds(5)});
   {
     const Bench bench(backend, milliseconds(5));
-    const Footprint before;
+    const Footprint before = footprint_now();
+    const auto with_threads = [&before](std::size_t more) {
+      Footprint footprint = before;
+      footprint.threads += more;
+      return footprint;
+    };
     EXPECT_TRUE(bench.run().is_untyped());
-    EXPECT_EQ(Footprint().threads, before.threads + 1);
+    EXPECT_TRUE(comes_back_to(with_threads(1)));
     EXPECT_TRUE(bench.run().is_untyped());
-    EXPECT_EQ(Footprint().threads, before.threads + 2);
+    EXPECT_TRUE(comes_back_to(with_threads(2)));
     EXPECT_EQ(bench.run().untyped().message,
               "sandbox backend failed: sandbox: all 2 engine threads are stuck in runs that were given up");
-    EXPECT_EQ(Footprint().threads, before.threads + 2);
+    EXPECT_TRUE(comes_back_to(with_threads(2)));
     engine->open = true;
-    while (Footprint() != before) ::poll(nullptr, 0, 1);
+    EXPECT_TRUE(comes_back_to(before));
   }
   EXPECT_EQ(backend->statistics().stuck, 0U);
 }
@@ -231,7 +251,7 @@ TEST(Race, StuckEngineKeepsItsThreadAlone) {
 // what had already happened for certain demands.
 TEST(Race, ThousandRounds) {
   std::mt19937 random(20240611);  // NOLINT(cert-msc51-cpp): the rounds are the same each time
-  const Footprint before;
+  const Footprint before = footprint_now();
   int seen[3] = {0, 0, 0};
   for (int round = 0; round < 1000; ++round) {
     Held held;
@@ -265,7 +285,7 @@ TEST(Race, ThousandRounds) {
     } else if (reply.is_cancelled()) {
       ++seen[1];
       EXPECT_TRUE(stop_was_requested);
-      EXPECT_TRUE(held.stop.stop_requested());
+      EXPECT_TRUE(accepted || held.stop.stop_requested());  // a run that had ended needs no stop
     } else {
       ++seen[2];
       ASSERT_TRUE(reply.is_untyped());
@@ -274,7 +294,7 @@ TEST(Race, ThousandRounds) {
     }
     EXPECT_TRUE(held.completion->abandoned());
   }
-  EXPECT_EQ(Footprint(), before);
+  EXPECT_TRUE(comes_back_to(before));
   EXPECT_GT(seen[0], 0);
   EXPECT_GT(seen[1], 0);
   EXPECT_GT(seen[2], 0);

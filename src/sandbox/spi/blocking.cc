@@ -20,7 +20,7 @@ enum class Phase { waiting, running, finished, abandoned };
 struct Job {
   explicit Job(Request asked) : request(std::move(asked)) {}
   const Request request;
-  const Event event;  // raised with the answer
+  Event event;  // raised with the answer; closed when the handle is given up
 
   // Below: guarded by BlockingState's mutex.
   Phase phase = Phase::waiting;
@@ -69,6 +69,7 @@ class BlockingState : public std::enable_shared_from_this<BlockingState> {
       }
       if (job->phase == Phase::running) {
         job->phase = Phase::abandoned;
+        job->event.close();
         ++stuck_;
         job->thread.detach();
         if (all_stuck()) refuse_waiting(refusal());

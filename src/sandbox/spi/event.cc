@@ -12,8 +12,11 @@ namespace heddle::sandbox::spi {
 
 Event::Event(Start start) noexcept : fd_(::eventfd(start == Start::raised ? 1U : 0U, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-Event::~Event() {
+Event::~Event() { close(); }
+
+void Event::close() noexcept {
   if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
 }
 
 void Event::raise() const noexcept {

@@ -15,6 +15,8 @@ class Event {
   [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
   void raise() const noexcept;
+  /// Nobody waits any more: gives the descriptor back.
+  void close() noexcept;
   /// Waits at most this long; true when raised.
   [[nodiscard]] bool wait(long milliseconds) const noexcept;
 
