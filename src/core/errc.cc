@@ -34,6 +34,8 @@ const char* errc_name(Errc code) noexcept {
       return "closed";
     case Errc::exhausted:
       return "exhausted";
+    case Errc::damaged:
+      return "damaged";
   }
   return "unknown";
 }

@@ -23,6 +23,7 @@ enum class Errc : std::uint16_t {
   malformed = 13,         ///< input of the caller's is not what it must be (JSON, UTF-8)
   closed = 14,            ///< the object has been closed by its owner
   exhausted = 15,         ///< a resource of the host's own (descriptors, processes, memory) ran out
+  damaged = 16,           ///< stored data is not what was written
 };
 
 /// A stable lower-case word for each number, for messages and logs: "protocol". Unknown numbers give "unknown".
