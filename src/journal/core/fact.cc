@@ -1,0 +1,118 @@
+#include "heddle/journal/core/fact.h"
+
+#include <array>
+
+#include "heddle/core/text.h"
+#include "heddle/journal/core/json_text.h"
+
+namespace heddle::journal {
+namespace {
+
+struct KindName {
+  Kind kind;
+  std::string_view name;
+};
+
+constexpr std::array<KindName, 10> kKinds{{
+    {Kind::flow_started, "FLOW_STARTED"},
+    {Kind::flow_ended, "FLOW_ENDED"},
+    {Kind::intent, "INTENT"},
+    {Kind::outcome, "OUTCOME"},
+    {Kind::effect_denied, "EFFECT_DENIED"},
+    {Kind::egress_denied, "EGRESS_DENIED"},
+    {Kind::access_denied, "ACCESS_DENIED"},
+    {Kind::jail_applied, "JAIL_APPLIED"},
+    {Kind::resolved, "RESOLVED"},
+    {Kind::snapshot, "SNAPSHOT"},
+}};
+
+core::Error refused(core::Errc code, std::string_view what) {
+  return core::make_error(code, "append to the journal", what);
+}
+
+core::Result<void> check_name(std::string_view name, std::string_view what) {
+  if (name.size() > kMaxNameBytes) {
+    return refused(core::Errc::too_large,
+                   std::string(what) + " is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+  }
+  if (!core::valid_utf8(name) || name.find('\0') != std::string_view::npos) {
+    return refused(core::Errc::malformed, std::string(what) + " is not well-formed UTF-8 without NUL");
+  }
+  return {};
+}
+
+void put_number(std::string& out, std::uint64_t value, int bytes) {
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>((value >> shift) & 0xFFU);
+}
+
+void put_text(std::string& out, std::string_view text) {
+  put_number(out, text.size(), 8);
+  out += text;
+}
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) noexcept {
+  for (const KindName& known : kKinds) {
+    if (known.kind == kind) return known.name;
+  }
+  return "UNKNOWN";
+}
+
+Kind kind_from(std::string_view name) noexcept {
+  for (const KindName& known : kKinds) {
+    if (known.name == name) return known.kind;
+  }
+  return Kind::unknown;
+}
+
+Time now() { return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now()); }
+
+core::Result<void> check_draft(const Draft& draft) {
+  if (draft.kind == Kind::unknown) return refused(core::Errc::invalid_argument, "a fact needs a kind");
+  HEDDLE_TRY(check_name(draft.flow, "the flow's id"));
+  HEDDLE_TRY(check_name(draft.effect, "the effect's key"));
+  if (draft.payload.size() > kMaxPayloadBytes) {
+    return refused(core::Errc::too_large, "the payload is larger than 64 KiB; large values go into the body");
+  }
+  if (!is_json_object(draft.payload)) return refused(core::Errc::malformed, "the payload is not a JSON object");
+  if (draft.body && draft.body->size() > kMaxBodyBytes) {
+    return refused(core::Errc::too_large, "the body is larger than 64 MiB");
+  }
+  if (draft.body && !is_json(*draft.body)) return refused(core::Errc::malformed, "the body is not JSON");
+  return {};
+}
+
+Digest chain(const Digest& previous, const FactView& fact) {
+  std::string covered;
+  covered.reserve(160 + fact.flow.size() + fact.effect.size() + fact.payload.size());
+  covered += previous.raw();
+  put_number(covered, fact.sequence, 8);
+  put_number(covered, static_cast<std::uint64_t>(fact.time.time_since_epoch().count()), 8);
+  put_number(covered, fact.schema.major_version, 4);
+  put_number(covered, fact.schema.minor_version, 4);
+  put_number(covered, fact.schema.patch_version, 4);
+  put_text(covered, fact.flow);
+  put_text(covered, fact.effect);
+  put_text(covered, fact.kind);
+  put_text(covered, fact.payload);
+  if (fact.body != nullptr) covered += fact.body->raw();
+  return sha256(covered);
+}
+
+core::Result<void> check_fact(const Fact& fact, const Digest& previous) {
+  const FactView view{fact.sequence, fact.time,      fact.schema,  fact.flow,
+                      fact.effect,   fact.kind_text, fact.payload, fact.body ? &fact.body->digest : nullptr};
+  const auto damaged = [&](std::string_view what) {
+    return core::make_error(
+        core::Errc::damaged, "read the journal",
+        "fact " + std::to_string(fact.sequence) + ": " + std::string(what) + "; restore the journal from a copy");
+  };
+  if (chain(previous, view) != fact.checksum) return damaged("its checksum does not hold");
+  if (fact.body && !fact.body->text.empty() && sha256(fact.body->text) != fact.body->digest) {
+    return damaged("its body is not what was written");
+  }
+  return {};
+}
+
+}  // namespace heddle::journal

@@ -1,0 +1,26 @@
+// SHA-256, for bodies that are stored by content and for the chain that ties facts together.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace heddle::journal {
+
+struct Digest {
+  std::array<unsigned char, 32> bytes{};
+
+  friend auto operator<=>(const Digest&, const Digest&) = default;  // NOLINT(modernize-use-nullptr)
+
+  [[nodiscard]] std::string hex() const;
+  /// The 32 bytes as a store keeps them.
+  [[nodiscard]] std::string_view raw() const noexcept;
+  [[nodiscard]] static std::optional<Digest> from_raw(std::string_view raw);
+};
+
+[[nodiscard]] Digest sha256(std::string_view bytes);
+
+}  // namespace heddle::journal

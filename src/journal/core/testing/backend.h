@@ -1,0 +1,27 @@
+// What the suite of stores (store_suite.cc) needs from each store's tests.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "heddle/journal/core/store.h"
+
+namespace heddle::journal::testing {
+
+/// One empty journal, and ways round the interface to change it.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// A store on the journal; each call gives another one, as another process has it.
+  virtual std::unique_ptr<Store> open() = 0;
+  virtual core::Result<std::unique_ptr<Store>> try_open() = 0;
+  /// Runs SQL on the tables of docs/formats/journal.md.
+  virtual void run_sql(const std::string& sql) = 0;
+  /// A blob of these bytes in the store's SQL.
+  virtual std::string blob(std::string_view bytes) = 0;
+};
+
+/// Defined once in each test program.
+std::unique_ptr<Backend> make_backend();
+
+}  // namespace heddle::journal::testing

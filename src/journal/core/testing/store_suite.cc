@@ -1,0 +1,374 @@
+// The suite that every store passes (JRN-2). Compiled into each store's test program.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "heddle/core/text.h"
+#include "testing/backend.h"
+
+namespace heddle::journal::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Deadline;
+using core::Errc;
+
+class StoreSuite : public ::testing::Test {
+ protected:
+  static Draft draft(std::string flow, std::string effect, Kind kind = Kind::intent, std::string payload = "{}") {
+    return Draft{std::move(flow), std::move(effect), kind, std::move(payload), std::nullopt};
+  }
+  static Wait soon() { return Wait{{}, Deadline::after(20s)}; }
+
+  std::vector<Fact> all(Store& store, std::size_t page_size = 1000) {
+    std::vector<Fact> facts;
+    Query query;
+    query.limit = page_size;
+    for (;;) {
+      Page page = store.read(query, soon()).value();
+      for (Fact& fact : page.facts) facts.push_back(std::move(fact));
+      if (page.at_end) return facts;
+      query.from = page.next;
+    }
+  }
+
+  std::unique_ptr<Backend> backend_ = make_backend();
+};
+
+// JRN-4, JRN-1
+TEST_F(StoreSuite, ValuesComeBackByteForByte) {
+  const auto store = backend_->open();
+  std::vector<std::string> bodies = {
+      "null",
+      "\"\"",
+      " [ 1.0 , 1.00,1e400, -0 ]\n",
+      R"({"nul":"\u0000","lone":"\ud800","dup":1,"dup":2,"\\":"\""})",
+      "\"h\xC3\xA9\xF0\x9F\x98\x80\xEF\xBF\xBD\x7F\"",
+      '"' + std::string(kInlineBodyBytes - 2, 'x') + '"',
+      '"' + std::string(kInlineBodyBytes - 1, 'x') + '"',
+      '"' + std::string(300'000, 'y') + '"',
+  };
+  const std::string payload = "{ \"b\" : 1, \"a\":\"\\u0000\xE2\x82\xAC\" }";
+  for (const std::string& body : bodies) {
+    Draft with_body = draft("fl\xC3\xB6w 'x' \"y\"", "key;--", Kind::outcome, payload);
+    with_body.body = body;
+    ASSERT_TRUE(store->append_one(with_body, soon()).ok());
+  }
+  const auto reopened = backend_->open();
+  const std::vector<Fact> facts = all(*reopened);
+  ASSERT_EQ(facts.size(), bodies.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    EXPECT_EQ(facts[i].sequence, i + 1);
+    EXPECT_EQ(facts[i].schema, kSchema);
+    EXPECT_EQ(facts[i].flow, "fl\xC3\xB6w 'x' \"y\"");
+    EXPECT_EQ(facts[i].effect, "key;--");
+    EXPECT_EQ(facts[i].kind, Kind::outcome);
+    EXPECT_EQ(facts[i].kind_text, "OUTCOME");
+    EXPECT_EQ(facts[i].payload, payload);
+    ASSERT_TRUE(facts[i].body);
+    EXPECT_EQ(facts[i].body->text, bodies[i]);
+    EXPECT_EQ(facts[i].body->digest, sha256(bodies[i]));
+    EXPECT_LT(std::chrono::abs(facts[i].time - now()), 1h);
+  }
+}
+
+// JRN-1: large bodies lie by their content, once.
+TEST_F(StoreSuite, EqualLargeBodiesAreKeptOnce) {
+  const auto store = backend_->open();
+  Draft large = draft("f", "a", Kind::outcome);
+  large.body = '"' + std::string(kInlineBodyBytes * 2, 'z') + '"';
+  ASSERT_TRUE(store->append_one(large, soon()).ok());
+  ASSERT_TRUE(store->append(std::vector<Draft>{large, large}, soon()).ok());
+  backend_->run_sql("DELETE FROM body WHERE digest <> " + backend_->blob(sha256(*large.body).raw()));
+  EXPECT_EQ(all(*store).size(), 3U);
+  Query digests;
+  digests.bodies = Bodies::digests_only;
+  backend_->run_sql("DELETE FROM body");
+  const Page page = store->read(digests, soon()).value();
+  ASSERT_EQ(page.facts.size(), 3U);
+  EXPECT_EQ(page.facts[2].body->digest, sha256(*large.body));
+  EXPECT_TRUE(page.facts[2].body->text.empty());
+  EXPECT_EQ(store->read({}, soon()).error().code, Errc::damaged);
+}
+
+TEST_F(StoreSuite, FactsOfOneAppendStandTogether) {
+  const auto store = backend_->open();
+  const std::vector<Draft> drafts = {draft("f", "a"), draft("f", "b"), draft("g", "c")};
+  const Receipt first = store->append(drafts, soon()).value();
+  const Receipt second = store->append(drafts, soon()).value();
+  EXPECT_EQ(first.first, 1U);
+  EXPECT_EQ(first.last, 3U);
+  EXPECT_EQ(second.first, 4U);
+  EXPECT_EQ(second.last, 6U);
+  EXPECT_EQ(all(*store)[4].effect, "b");
+}
+
+// JRN-4: what cannot be stored is refused before anything of the append is.
+TEST_F(StoreSuite, RefusesWhatCannotBeStored) {
+  const auto store = backend_->open();
+  const Draft good = draft("f", "a");
+  const auto refused = [&](const Draft& bad) {
+    const auto result = store->append(std::vector<Draft>{good, bad}, soon());
+    return result.ok() ? Errc::system : result.error().code;
+  };
+  EXPECT_EQ(refused(draft("\xFF", "a")), Errc::malformed);
+  EXPECT_EQ(refused(draft("f", std::string("a\0b", 3))), Errc::malformed);
+  EXPECT_EQ(refused(draft("f", "\xED\xA0\x80")), Errc::malformed);
+  EXPECT_EQ(refused(draft(std::string(kMaxNameBytes + 1, 'f'), "a")), Errc::too_large);
+  EXPECT_EQ(refused(draft("f", "a", Kind::intent, "[]")), Errc::malformed);
+  EXPECT_EQ(refused(draft("f", "a", Kind::intent, "{\"a\":\"\xFF\"}")), Errc::malformed);
+  EXPECT_EQ(refused(draft("f", "a", Kind::unknown)), Errc::invalid_argument);
+  EXPECT_EQ(refused(draft("f", "a", Kind::intent, "{\"a\":\"" + std::string(kMaxPayloadBytes, 'x') + "\"}")),
+            Errc::too_large);
+  Draft bad_body = good;
+  bad_body.body = "undefined";
+  EXPECT_EQ(refused(bad_body), Errc::malformed);
+  EXPECT_EQ(store->append({}, soon()).error().code, Errc::invalid_argument);
+  EXPECT_EQ(store->head(soon()).value().sequence, 0U);
+  EXPECT_TRUE(store->append_one(good, soon()).ok());
+}
+
+TEST_F(StoreSuite, ReadsByFlowKindTimeAndSequence) {
+  const auto store = backend_->open();
+  std::vector<Draft> drafts;
+  drafts.reserve(40);
+  for (int i = 0; i < 40; ++i) {
+    drafts.push_back(draft(i % 4 == 0 ? "f" : "g", std::to_string(i), i % 2 == 0 ? Kind::intent : Kind::outcome));
+  }
+  ASSERT_TRUE(store->append(drafts, soon()).ok());
+  std::this_thread::sleep_for(5ms);
+  const Time later = now();
+  ASSERT_TRUE(store->append_one(draft("f", "last", Kind::flow_ended), soon()).ok());
+
+  const auto sequences = [&](const Query& query) {
+    std::vector<std::uint64_t> found;
+    const Page page = store->read(query, soon()).value();
+    for (const Fact& fact : page.facts) found.push_back(fact.sequence);
+    return found;
+  };
+  Query by_flow;
+  by_flow.flow = "f";
+  EXPECT_EQ(sequences(by_flow), (std::vector<std::uint64_t>{1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41}));
+  by_flow.from = 30;
+  EXPECT_EQ(sequences(by_flow), (std::vector<std::uint64_t>{33, 37, 41}));
+  by_flow.kinds = {Kind::flow_ended, Kind::snapshot};
+  EXPECT_EQ(sequences(by_flow), (std::vector<std::uint64_t>{41}));
+  by_flow.flow = "no such flow";
+  EXPECT_TRUE(sequences(by_flow).empty());
+
+  Query by_kind;
+  by_kind.kinds = {Kind::outcome};
+  by_kind.from = 35;
+  EXPECT_EQ(sequences(by_kind), (std::vector<std::uint64_t>{36, 38, 40}));
+  by_kind.kinds = {Kind::outcome, Kind::flow_ended};
+  EXPECT_EQ(sequences(by_kind), (std::vector<std::uint64_t>{36, 38, 40, 41}));
+
+  Query by_time;
+  by_time.since = later;
+  EXPECT_EQ(sequences(by_time), (std::vector<std::uint64_t>{41}));
+  by_time.since.reset();
+  by_time.until = later;
+  by_time.from = 39;
+  EXPECT_EQ(sequences(by_time), (std::vector<std::uint64_t>{39, 40}));
+
+  Query page;
+  page.limit = 7;
+  Page first = store->read(page, soon()).value();
+  EXPECT_EQ(first.facts.size(), 7U);
+  EXPECT_EQ(first.next, 8U);
+  EXPECT_FALSE(first.at_end);
+  EXPECT_EQ(all(*store, 7).size(), 41U);
+  page.from = 41;
+  EXPECT_TRUE(store->read(page, soon()).value().at_end);
+  page.from = 42;
+  EXPECT_EQ(store->read(page, soon()).value().next, 42U);
+}
+
+// JRN-5: threads and stores append side by side; sequences have no gap, receipts are true, each thread's order holds.
+TEST_F(StoreSuite, ThreadsAndStoresShareAJournal) {
+  constexpr int thread_count = 8;
+  constexpr int append_count = 25;
+  const auto one = backend_->open();
+  const auto other = backend_->open();
+  std::vector<std::vector<std::uint64_t>> acknowledged(thread_count);
+  {
+    std::vector<std::thread> threads;
+    threads.reserve(thread_count);
+    for (int t = 0; t < thread_count; ++t) {
+      threads.emplace_back([&, t] {
+        Store& store = t % 2 == 0 ? *one : *other;
+        for (int i = 0; i < append_count; ++i) {
+          const auto receipt = store.append_one(draft("thread " + std::to_string(t), std::to_string(i)), soon());
+          if (receipt.ok()) acknowledged[static_cast<std::size_t>(t)].push_back(receipt.value());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  const std::vector<Fact> facts = all(*one, 33);
+  ASSERT_EQ(facts.size(), static_cast<std::size_t>(thread_count * append_count));
+  std::map<std::string, int> next;
+  for (const Fact& fact : facts) EXPECT_EQ(fact.effect, std::to_string(next[fact.flow]++));
+  for (int t = 0; t < thread_count; ++t) {
+    const auto& sequences = acknowledged[static_cast<std::size_t>(t)];
+    ASSERT_EQ(sequences.size(), static_cast<std::size_t>(append_count));
+    EXPECT_TRUE(std::is_sorted(sequences.begin(), sequences.end()));
+    for (int i = 0; i < append_count; ++i) {
+      const Fact& fact = facts[sequences[static_cast<std::size_t>(i)] - 1];
+      EXPECT_EQ(fact.flow, "thread " + std::to_string(t));
+      EXPECT_EQ(fact.effect, std::to_string(i));
+    }
+  }
+}
+
+// JRN-7
+TEST_F(StoreSuite, FollowsAsTheJournalGrows) {
+  const auto store = backend_->open();
+  const auto other = backend_->open();
+  Query query;
+  query.flow = "f";
+  const Page nothing = store->follow(query, Wait{{}, Deadline::after(30ms)}).value();
+  EXPECT_TRUE(nothing.facts.empty());
+  std::thread writer([&] {
+    for (int i = 0; i < 20; ++i) {
+      Store& where = i % 2 == 0 ? *store : *other;
+      EXPECT_TRUE(where.append_one(draft("g", "x"), soon()).ok());
+      EXPECT_TRUE(where.append_one(draft("f", std::to_string(i)), soon()).ok());
+    }
+  });
+  std::size_t seen = 0;
+  query.from = nothing.next;
+  while (seen < 20) {
+    const auto page = store->follow(query, soon());
+    ASSERT_TRUE(page.ok()) << page.error().message();
+    ASSERT_FALSE(page.value().facts.empty()) << "waited in vain after " << seen;
+    for (const Fact& fact : page.value().facts) EXPECT_EQ(fact.effect, std::to_string(seen++));
+    query.from = page.value().next;
+  }
+  writer.join();
+
+  std::stop_source stop;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(30ms);
+    stop.request_stop();
+  });
+  EXPECT_EQ(store->follow(query, Wait{stop.get_token(), Deadline::after(20s)}).error().code, Errc::cancelled);
+  stopper.join();
+}
+
+// JRN-1: what a newer MINOR wrote is read, and its kinds are there as text for those who skip them.
+TEST_F(StoreSuite, ReadsANewerMinor) {
+  const auto store = backend_->open();
+  ASSERT_TRUE(store->append_one(draft("f", "a"), soon()).ok());
+  const Head head = store->head(soon()).value();
+  const SchemaVersion newer{kSchema.major_version, kSchema.minor_version + 7, 1};
+  const Digest checksum = chain(head.checksum, {2, Time(5us), newer, "f", "a", "TELEPORTED", R"({"to":"mars"})"});
+  backend_->run_sql("INSERT INTO fact (sequence, checksum, schema, time, flow, effect, kind, payload) VALUES (2, " +
+                    backend_->blob(checksum.raw()) + ", '" + newer.text() +
+                    "', 5, 'f', 'a', 'TELEPORTED', '{\"to\":\"mars\"}')");
+  backend_->run_sql("UPDATE journal SET last = 2, schema = '" + newer.text() +
+                    "', checksum = " + backend_->blob(checksum.raw()));
+  ASSERT_EQ(store->append_one(draft("f", "b"), soon()).value(), 3U);
+  const std::vector<Fact> facts = all(*backend_->open());
+  ASSERT_EQ(facts.size(), 3U);
+  EXPECT_EQ(facts[1].schema, newer);
+  EXPECT_EQ(facts[1].kind, Kind::unknown);
+  EXPECT_EQ(facts[1].kind_text, "TELEPORTED");
+  EXPECT_EQ(facts[1].payload, R"({"to":"mars"})");
+  EXPECT_EQ(facts[2].schema, kSchema);
+}
+
+// JRN-1: a newer MAJOR is refused by open stores and by new ones, for reading and for writing, and both are named.
+TEST_F(StoreSuite, RefusesANewerMajor) {
+  const auto store = backend_->open();
+  ASSERT_TRUE(store->append_one(draft("f", "a"), soon()).ok());
+  backend_->run_sql("UPDATE journal SET schema = '2.3.4'");
+  const auto check = [](const core::Error& error) {
+    EXPECT_EQ(error.code, Errc::unsupported);
+    EXPECT_NE(error.message().find("2.3.4"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find(kSchema.text()), std::string::npos) << error.message();
+  };
+  check(store->read({}, soon()).error());
+  check(store->append_one(draft("f", "b"), soon()).error());
+  check(backend_->try_open().error());
+  backend_->run_sql("UPDATE journal SET schema = '" + kSchema.text() + "'");
+  backend_->run_sql("UPDATE fact SET schema = '2.3.4' WHERE sequence = 1");
+  check(store->read({}, soon()).error());
+}
+
+// JRN-5: a fact that is not what was written is never given out.
+TEST_F(StoreSuite, NoticesEveryChange) {
+  const auto store = backend_->open();
+  for (int i = 0; i < 5; ++i) {
+    Draft with_body = draft("f", std::to_string(i), Kind::outcome, R"({"n":1})");
+    with_body.body = "[1]";
+    ASSERT_TRUE(store->append_one(with_body, soon()).ok());
+  }
+  const auto damaged = [&](const std::string& change, const std::string& back) {
+    backend_->run_sql(change);
+    const auto page = store->read({}, soon());
+    EXPECT_FALSE(page.ok()) << change;
+    if (!page.ok()) {
+      EXPECT_EQ(page.error().code, Errc::damaged) << page.error().message();
+    }
+    backend_->run_sql(back);
+    ASSERT_TRUE(store->read({}, soon()).ok()) << back;
+  };
+  damaged("UPDATE fact SET flow = 'g' WHERE sequence = 3", "UPDATE fact SET flow = 'f' WHERE sequence = 3");
+  damaged("UPDATE fact SET effect = '9' WHERE sequence = 3", "UPDATE fact SET effect = '2' WHERE sequence = 3");
+  damaged("UPDATE fact SET kind = 'INTENT' WHERE sequence = 3", "UPDATE fact SET kind = 'OUTCOME' WHERE sequence = 3");
+  damaged("UPDATE fact SET time = time + 1 WHERE sequence = 3", "UPDATE fact SET time = time - 1 WHERE sequence = 3");
+  damaged("UPDATE fact SET schema = '1.0.1' WHERE sequence = 3",
+          "UPDATE fact SET schema = '" + kSchema.text() + "' WHERE sequence = 3");
+  damaged("UPDATE fact SET payload = '{\"n\":2}' WHERE sequence = 3",
+          "UPDATE fact SET payload = '{\"n\":1}' WHERE sequence = 3");
+  damaged("UPDATE fact SET body = '[2]' WHERE sequence = 3", "UPDATE fact SET body = '[1]' WHERE sequence = 3");
+  damaged("UPDATE journal SET last = 4", "UPDATE journal SET last = 5");
+  damaged("UPDATE journal SET last = 6", "UPDATE journal SET last = 5");
+  damaged("UPDATE fact SET sequence = 50 WHERE sequence = 3", "UPDATE fact SET sequence = 3 WHERE sequence = 50");
+  damaged("UPDATE fact SET sequence = 50 WHERE sequence = 5", "UPDATE fact SET sequence = 5 WHERE sequence = 50");
+  damaged("UPDATE fact SET sequence = 50 WHERE sequence = 1", "UPDATE fact SET sequence = 1 WHERE sequence = 50");
+  backend_->run_sql("DELETE FROM fact WHERE sequence = 5");
+  EXPECT_EQ(store->read({}, soon()).error().code, Errc::damaged);
+}
+
+// A stop or a deadline ends an append that has not begun; it is then not stored.
+TEST_F(StoreSuite, AWaitThatIsOverStoresNothing) {
+  const auto store = backend_->open();
+  std::stop_source stop;
+  std::atomic<int> stored{0};
+  std::vector<std::thread> threads;
+  threads.reserve(8);
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        const Wait wait = t < 4 ? Wait{stop.get_token(), Deadline::after(20s)} : Wait{{}, Deadline::after(100us)};
+        const auto receipt = store->append_one(draft("f", std::to_string(t)), wait);
+        if (receipt.ok()) {
+          ++stored;
+        } else {
+          EXPECT_TRUE(receipt.error().code == Errc::cancelled || receipt.error().code == Errc::timed_out)
+              << receipt.error().message();
+        }
+        if (t == 0 && i == 20) stop.request_stop();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store->head(soon()).value().sequence, static_cast<std::uint64_t>(stored.load()));
+  EXPECT_EQ(all(*store).size(), static_cast<std::size_t>(stored.load()));
+}
+
+TEST_F(StoreSuite, AnUnharmedJournalPassesItsOwnCheck) {
+  const auto store = backend_->open();
+  ASSERT_TRUE(store->append_one(draft("f", "a"), soon()).ok());
+  const auto checked = store->check_storage(soon());
+  EXPECT_TRUE(checked.ok()) << checked.error().message();
+}
+
+}  // namespace
+}  // namespace heddle::journal::testing

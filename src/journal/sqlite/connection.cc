@@ -1,0 +1,174 @@
+#include "connection.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "errors.h"
+
+namespace heddle::journal {
+namespace {
+
+// Virtual machine steps of SQLite between two looks at the clock and the stop token: about a millisecond.
+constexpr int kProgressSteps = 20000;
+
+constexpr Sql kRollback = "ROLLBACK";
+
+}  // namespace
+
+core::Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, const SqliteOptions& options,
+                                                           const Wait& wait) {
+  std::unique_ptr<Connection> connection(new Connection(path));
+  const int access = options.mode == SqliteMode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  const int opened =
+      ::sqlite3_open_v2(path.c_str(), &connection->db_, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                        options.vfs.empty() ? nullptr : options.vfs.c_str());
+  if (connection->db_ == nullptr) return core::make_error(core::Errc::exhausted, "open the journal", "out of memory");
+  if (opened != SQLITE_OK) return sqlite_error(connection->db_, opened, "open the journal", path, wait);
+  ::sqlite3_busy_handler(connection->db_, &Connection::on_busy, connection.get());
+  ::sqlite3_progress_handler(connection->db_, kProgressSteps, &Connection::on_progress, connection.get());
+  return connection;
+}
+
+Connection::~Connection() {
+  // Every statement is finalised by then; the last connection to a file folds the WAL into it.
+  HEDDLE_CHECK(::sqlite3_close(db_) == SQLITE_OK);
+}
+
+core::Result<Statement> Connection::prepare(Sql sql) {
+  Statement statement;
+  sqlite3_stmt* raw = nullptr;
+  const int code =
+      ::sqlite3_prepare_v3(db_, sql.text(), static_cast<int>(sql.size() + 1), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  if (code != SQLITE_OK) return error(code, "read the journal's tables");
+  statement.connection_ = this;
+  statement.statement_.reset(raw);
+  return statement;
+}
+
+core::Result<void> Connection::run(Sql sql) {
+  HEDDLE_ASSIGN(Statement statement, prepare(sql));
+  for (;;) {
+    HEDDLE_ASSIGN(const bool row, statement.step());
+    if (!row) return {};
+  }
+}
+
+core::Result<std::int64_t> Connection::number(Sql sql) {
+  HEDDLE_ASSIGN(Statement statement, prepare(sql));
+  HEDDLE_ASSIGN(const bool row, statement.step());
+  if (!row) return damaged("a value is missing");
+  return statement.integer_at(0);
+}
+
+void Connection::rollback() noexcept {
+  if (!in_transaction()) return;
+  // Fails only when SQLite has rolled back by itself.
+  ::sqlite3_exec(db_, kRollback.text(), nullptr, nullptr, nullptr);
+}
+
+core::Error Connection::error(int code, std::string_view step) const {
+  static const Wait none;
+  return sqlite_error(db_, code, step, path_, wait_ == nullptr ? none : *wait_);
+}
+
+core::Error Connection::damaged(std::string_view what) const {
+  return core::make_error(core::Errc::damaged, "read the journal",
+                          path_ + ": " + std::string(what) + "; restore it from a copy");
+}
+
+int Connection::on_busy(void* self, int attempts) noexcept {
+  const Wait* const wait = static_cast<Connection*>(self)->wait_;
+  if (wait == nullptr || wait->stop.stop_requested() || wait->deadline.passed()) return 0;
+  // SQLite's locks have no queue and no wake-up. Short naps at first: a commit of another process takes about as long.
+  const auto nap = std::chrono::microseconds(std::min(10'000, 100 << std::min(attempts, 10)));
+  const core::Deadline woken = core::Deadline::earlier(core::Deadline::after(nap), wait->deadline);
+  std::this_thread::sleep_until(woken.when());
+  return 1;
+}
+
+int Connection::on_progress(void* self) noexcept {
+  const Wait* const wait = static_cast<Connection*>(self)->wait_;
+  return wait != nullptr && (wait->stop.stop_requested() || wait->deadline.passed()) ? 1 : 0;
+}
+
+core::Result<Transaction> Transaction::begin(Connection& connection, Statement& begin) {
+  HEDDLE_CHECK(!connection.in_transaction());
+  HEDDLE_TRY(begin.run());
+  return Transaction(connection);
+}
+
+core::Result<void> Transaction::commit(Statement& commit) {
+  HEDDLE_TRY(commit.run());
+  connection_ = nullptr;
+  return {};
+}
+
+// What is bound is not copied, so binding fails for a wrong index or a wrong state alone: a bug here.
+Statement& Statement::text(int index, std::string_view value) {
+  const char* const data = value.data() == nullptr ? "" : value.data();
+  HEDDLE_CHECK(::sqlite3_bind_text64(statement_.get(), index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8) ==
+               SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::blob(int index, std::string_view value) {
+  HEDDLE_CHECK(::sqlite3_bind_blob64(statement_.get(), index, value.data(), value.size(), SQLITE_STATIC) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::integer(int index, std::int64_t value) {
+  HEDDLE_CHECK(::sqlite3_bind_int64(statement_.get(), index, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::null(int index) {
+  HEDDLE_CHECK(::sqlite3_bind_null(statement_.get(), index) == SQLITE_OK);
+  return *this;
+}
+
+core::Result<bool> Statement::step() {
+  const int code = ::sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  core::Result<bool> result(false);
+  if (code != SQLITE_DONE) {
+    result = connection_->error(
+        code, ::sqlite3_stmt_readonly(statement_.get()) != 0 ? "read the journal" : "write to the journal");
+  }
+  ::sqlite3_reset(statement_.get());
+  return result;
+}
+
+core::Result<void> Statement::run() {
+  HEDDLE_ASSIGN(const bool row, step());
+  HEDDLE_CHECK(!row);
+  return {};
+}
+
+void Statement::reset() noexcept {
+  ::sqlite3_reset(statement_.get());
+  ::sqlite3_clear_bindings(statement_.get());
+}
+
+core::Result<std::string_view> Statement::bytes_at(int column, int type) {
+  if (::sqlite3_column_type(statement_.get(), column) != type) {
+    return connection_->damaged("a column of a table has another type than a journal's");
+  }
+  const auto* const data = static_cast<const char*>(::sqlite3_column_blob(statement_.get(), column));
+  const int size = ::sqlite3_column_bytes(statement_.get(), column);
+  return std::string_view(data == nullptr ? "" : data, static_cast<std::size_t>(size));
+}
+
+core::Result<std::string_view> Statement::text_at(int column) { return bytes_at(column, SQLITE_TEXT); }
+core::Result<std::string_view> Statement::blob_at(int column) { return bytes_at(column, SQLITE_BLOB); }
+
+core::Result<std::int64_t> Statement::integer_at(int column) {
+  if (::sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER) {
+    return connection_->damaged("a column of a table has another type than a journal's");
+  }
+  return ::sqlite3_column_int64(statement_.get(), column);
+}
+
+bool Statement::null_at(int column) { return ::sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+
+}  // namespace heddle::journal

@@ -1,0 +1,45 @@
+// Facts as rows of SQLite's tables: what is written, and reading with every check.
+#pragma once
+
+#include <memory>
+
+#include "connection.h"
+
+namespace heddle::journal {
+
+inline constexpr Sql kReadHead = "SELECT schema, last, checksum FROM journal WHERE id = 1";
+inline constexpr Sql kSetHead = "UPDATE journal SET schema = ?1, last = ?2, checksum = ?3 WHERE id = 1";
+inline constexpr Sql kInsertFact =
+    "INSERT INTO fact (sequence, checksum, schema, time, flow, effect, kind, payload, body_digest, body)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+inline constexpr Sql kInsertBody = "INSERT INTO body (digest, text) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING";
+
+struct HeadRow {
+  SchemaVersion schema;
+  Head head;
+};
+
+/// Runs `kReadHead` and checks what it gives; leaves the statement reset.
+[[nodiscard]] core::Result<HeadRow> read_head(Connection& connection, Statement& statement);
+
+/// A connection that reads. Used by one thread at a time.
+class Reader {
+ public:
+  [[nodiscard]] static core::Result<std::unique_ptr<Reader>> make(std::unique_ptr<Connection> connection);
+
+  [[nodiscard]] core::Result<Page> read(const Query& query, const Wait& wait);
+  [[nodiscard]] core::Result<Head> head(const Wait& wait);
+  [[nodiscard]] core::Result<void> check_storage(const Wait& wait);
+
+ private:
+  explicit Reader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+  [[nodiscard]] core::Result<Page> read_page(const Query& query);
+  [[nodiscard]] core::Result<Fact> fact_at(Statement& row, Bodies bodies);
+  [[nodiscard]] core::Result<std::string> body_of(const Digest& digest);
+
+  std::unique_ptr<Connection> connection_;
+  Statement begin_, commit_, head_, by_flow_, by_kind_, scan_, body_;
+};
+
+}  // namespace heddle::journal

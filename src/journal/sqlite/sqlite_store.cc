@@ -1,0 +1,223 @@
+// Threads: one connection writes and belongs to the thread that leads the group commit; each reading thread takes a
+// connection from a pool. Processes: SQLite's own locks.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+
+#include "connection.h"
+#include "heddle/journal/core/group_commit.h"
+#include "heddle/journal/sqlite/sqlite.h"
+#include "layout.h"
+#include "rows.h"
+
+namespace heddle::journal {
+namespace {
+
+// Appends of other processes are seen by looking: WAL has no notification.
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
+
+class Writer {
+ public:
+  static core::Result<std::unique_ptr<Writer>> make(std::unique_ptr<Connection> connection) {
+    std::unique_ptr<Writer> writer(new Writer(std::move(connection)));
+    Connection& c = *writer->connection_;
+    HEDDLE_ASSIGN(writer->begin_, c.prepare("BEGIN IMMEDIATE"));
+    HEDDLE_ASSIGN(writer->commit_, c.prepare("COMMIT"));
+    HEDDLE_ASSIGN(writer->head_, c.prepare(kReadHead));
+    HEDDLE_ASSIGN(writer->set_head_, c.prepare(kSetHead));
+    HEDDLE_ASSIGN(writer->insert_, c.prepare(kInsertFact));
+    HEDDLE_ASSIGN(writer->insert_body_, c.prepare(kInsertBody));
+    return writer;
+  }
+
+  CommitResult commit(std::span<Job* const> batch, const Wait& wait) {
+    using Status = CommitResult::Status;
+    core::Result<Transaction> transaction = [&] {
+      const WaitScope scope(*connection_, wait);
+      return Transaction::begin(*connection_, begin_);
+    }();
+    if (!transaction.ok()) {
+      const core::Errc code = transaction.error().code;
+      const bool waited = code == core::Errc::timed_out || code == core::Errc::cancelled;
+      return {waited ? Status::not_begun : Status::failed, transaction.error()};
+    }
+    core::Result<void> written = write(batch);
+    if (written.ok()) {
+      written = transaction.value().commit(commit_);
+      // The commit's pages may have reached the disk although the sync's answer was an error.
+      if (!written.ok() && written.error().code == core::Errc::system) {
+        written.error().context += "; whether the facts are stored is not known";
+      }
+    }
+    if (!written.ok()) return {Status::failed, written.error()};
+    return {};
+  }
+
+ private:
+  explicit Writer(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+  core::Result<void> write(std::span<Job* const> batch) {
+    HEDDLE_ASSIGN(HeadRow head, read_head(*connection_, head_));
+    const std::string schema = kSchema.text();
+    const Time time = now();
+    for (Job* const job : batch) {
+      job->receipt.first = head.head.sequence + 1;
+      for (const Draft& draft : job->drafts) HEDDLE_TRY(write_fact(draft, time, schema, head.head));
+      job->receipt.last = head.head.sequence;
+    }
+    const std::string newest = std::max(head.schema, kSchema).text();
+    core::Result<void> set = set_head_.text(1, newest)
+                                 .integer(2, static_cast<std::int64_t>(head.head.sequence))
+                                 .blob(3, head.head.checksum.raw())
+                                 .run();
+    set_head_.reset();
+    return set;
+  }
+
+  // Appends one fact after `head` and makes it the head.
+  core::Result<void> write_fact(const Draft& draft, Time time, std::string_view schema, Head& head) {
+    Digest digest;
+    if (draft.body) digest = sha256(*draft.body);
+    const std::string_view kind = kind_name(draft.kind);
+    ++head.sequence;
+    head.checksum = chain(head.checksum, {head.sequence, time, kSchema, draft.flow, draft.effect, kind, draft.payload,
+                                          draft.body ? &digest : nullptr});
+    insert_.integer(1, static_cast<std::int64_t>(head.sequence))
+        .blob(2, head.checksum.raw())
+        .text(3, schema)
+        .integer(4, time.time_since_epoch().count())
+        .text(5, draft.flow)
+        .text(6, draft.effect)
+        .text(7, kind)
+        .text(8, draft.payload)
+        .null(9)
+        .null(10);
+    if (draft.body) {
+      insert_.blob(9, digest.raw());
+      if (draft.body->size() <= kInlineBodyBytes) {
+        insert_.text(10, *draft.body);
+      } else {
+        const core::Result<void> body = insert_body_.blob(1, digest.raw()).text(2, *draft.body).run();
+        insert_body_.reset();
+        HEDDLE_TRY(body);
+      }
+    }
+    return insert_.run();
+  }
+
+  std::unique_ptr<Connection> connection_;
+  Statement begin_, commit_, head_, set_head_, insert_, insert_body_;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::string path, SqliteOptions options, std::unique_ptr<Writer> writer, std::unique_ptr<Reader> reader)
+      : path_(std::move(path)),
+        options_(std::move(options)),
+        writer_(std::move(writer)),
+        group_([this](std::span<Job* const> batch, const Wait& wait) { return writer_->commit(batch, wait); }) {
+    idle_.push_back(std::move(reader));
+  }
+
+  core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait) override {
+    if (writer_ == nullptr) {
+      return core::make_error(core::Errc::invalid_argument, "append to the journal", path_ + ": opened for reading");
+    }
+    auto receipt = group_.append(drafts, wait);
+    if (receipt.ok()) bell_.ring();
+    return receipt;
+  }
+
+  core::Result<Page> read(const Query& query, const Wait& wait) override {
+    HEDDLE_ASSIGN(std::unique_ptr<Reader> reader, take_reader(wait));
+    auto page = reader->read(query, wait);
+    give_back(std::move(reader));
+    return page;
+  }
+
+  core::Result<Page> follow(const Query& query, const Wait& wait) override {
+    Query rest = query;
+    for (;;) {
+      const std::uint32_t seen = bell_.state();
+      HEDDLE_ASSIGN(Page page, read(rest, Wait{wait.stop, core::Deadline::never()}));
+      if (!page.facts.empty() || wait.deadline.passed()) return page;
+      if (auto over = wait_over(Wait{wait.stop, core::Deadline::never()}, "follow the journal", path_)) {
+        return *std::move(over);
+      }
+      rest.from = page.next;
+      const core::Deadline look = core::Deadline::earlier(core::Deadline::after(kLookAgain), wait.deadline);
+      bell_.wait(seen, Wait{wait.stop, look});
+    }
+  }
+
+  core::Result<Head> head(const Wait& wait) override {
+    HEDDLE_ASSIGN(std::unique_ptr<Reader> reader, take_reader(wait));
+    auto head = reader->head(wait);
+    give_back(std::move(reader));
+    return head;
+  }
+
+  core::Result<void> check_storage(const Wait& wait) override {
+    HEDDLE_ASSIGN(std::unique_ptr<Reader> reader, take_reader(wait));
+    auto checked = reader->check_storage(wait);
+    give_back(std::move(reader));
+    return checked;
+  }
+
+ private:
+  // At most this many connections are kept for readers to come.
+  static constexpr std::size_t kIdleReaders = 4;
+
+  core::Result<std::unique_ptr<Reader>> take_reader(const Wait& wait) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Reader> reader = std::move(idle_.back());
+        idle_.pop_back();
+        return reader;
+      }
+    }
+    HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path_, options_, wait));
+    return Reader::make(std::move(connection));
+  }
+
+  void give_back(std::unique_ptr<Reader> reader) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kIdleReaders) idle_.push_back(std::move(reader));
+  }
+
+  const std::string path_;
+  const SqliteOptions options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Reader>> idle_;
+  std::unique_ptr<Writer> writer_;
+  GroupCommit group_;
+  Bell bell_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, const SqliteOptions& options,
+                                                 const Wait& wait) {
+  if (options.mode == SqliteMode::read_write_create) {
+    HEDDLE_TRY(create_journal_file(path));
+  } else {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      return errno == ENOENT ? core::make_error(core::Errc::not_found, "open the journal", path + ": no such file")
+                             : core::system_error("open the journal", path);
+    }
+  }
+  std::unique_ptr<Writer> writer;
+  if (options.mode != SqliteMode::read_only) {
+    HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path, options, wait));
+    HEDDLE_ASSIGN(writer, Writer::make(std::move(connection)));
+  }
+  HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path, options, wait));
+  HEDDLE_ASSIGN(std::unique_ptr<Reader> reader, Reader::make(std::move(connection)));
+  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(path, options, std::move(writer), std::move(reader)));
+}
+
+}  // namespace heddle::journal

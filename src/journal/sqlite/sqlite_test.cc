@@ -1,0 +1,135 @@
+#include "heddle/journal/sqlite/sqlite.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "heddle/core/fd.h"
+#include "testing/backend.h"
+
+namespace heddle::journal::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Deadline;
+using core::Errc;
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "heddle-journal-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string file(const std::string& name = "journal") const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+void run_sql(const std::string& path, const std::string& sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(::sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  ::sqlite3_busy_timeout(db, 20'000);
+  char* message = nullptr;
+  EXPECT_EQ(::sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message << " in " << sql;
+  ::sqlite3_free(message);
+  ::sqlite3_close(db);
+}
+
+class SqliteBackend final : public Backend {
+ public:
+  std::unique_ptr<Store> open() override { return try_open().value(); }
+  core::Result<std::unique_ptr<Store>> try_open() override { return open_sqlite(folder_.file()); }
+  void run_sql(const std::string& sql) override { testing::run_sql(folder_.file(), sql); }
+  std::string blob(std::string_view bytes) override { return "x'" + Digest::from_raw(bytes)->hex() + "'"; }
+
+ private:
+  Folder folder_;
+};
+
+const Draft kDraft{"f", "a", Kind::intent, "{}", std::nullopt};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend() { return std::make_unique<SqliteBackend>(); }
+
+namespace {
+
+// JRN-2
+TEST(Sqlite, MakesOneFileOnFirstUseForItsOwnerAlone) {
+  const Folder folder;
+  EXPECT_EQ(open_sqlite(folder.file(), {SqliteMode::read_write, {}}).error().code, Errc::not_found);
+  EXPECT_EQ(open_sqlite(folder.file(), {SqliteMode::read_only, {}}).error().code, Errc::not_found);
+  EXPECT_FALSE(std::filesystem::exists(folder.file()));
+  {
+    const auto store = open_sqlite(folder.file()).value();
+    ASSERT_TRUE(store->append_one(kDraft).ok());
+    struct stat status {};
+    ASSERT_EQ(::stat(folder.file().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+    ASSERT_EQ(::stat(folder.file("journal-wal").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  }
+  EXPECT_TRUE(open_sqlite(folder.file(), {SqliteMode::read_write, {}}).ok());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.file("")), {}), 1);
+}
+
+TEST(Sqlite, AReadOnlyStoreReadsAndRefusesToAppend) {
+  const Folder folder;
+  const auto writer = open_sqlite(folder.file()).value();
+  const auto reader = open_sqlite(folder.file(), {SqliteMode::read_only, {}});
+  ASSERT_TRUE(reader.ok()) << reader.error().message();
+  ASSERT_TRUE(writer->append_one(kDraft).ok());
+  EXPECT_EQ(reader.value()->read({}, {}).value().facts.size(), 1U);
+  EXPECT_EQ(reader.value()->append_one(kDraft).error().code, Errc::invalid_argument);
+}
+
+TEST(Sqlite, LeavesFilesOfOthersAlone) {
+  const Folder folder;
+  {
+    const core::Fd text(::open(folder.file("text").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    ASSERT_TRUE(core::write_all(text, std::string(5000, 'x')).ok());
+  }
+  EXPECT_EQ(open_sqlite(folder.file("text")).error().code, Errc::damaged);
+  run_sql(folder.file("other"), "CREATE TABLE fact (a)");
+  const auto before = std::filesystem::last_write_time(folder.file("other"));
+  EXPECT_EQ(open_sqlite(folder.file("other")).error().code, Errc::damaged);
+  EXPECT_EQ(std::filesystem::last_write_time(folder.file("other")), before);
+  EXPECT_EQ(open_sqlite(folder.file("no/such/folder")).error().sys_errno, ENOENT);
+}
+
+// A lock that another process keeps is waited for as long as the caller says.
+TEST(Sqlite, WaitsForALockAndNoLonger) {
+  const Folder folder;
+  const auto store = open_sqlite(folder.file()).value();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(::sqlite3_open(folder.file().c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(::sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(store->append_one(kDraft, {{}, Deadline::after(30ms)}).error().code, Errc::timed_out);
+  std::stop_source stop;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(30ms);
+    stop.request_stop();
+  });
+  EXPECT_EQ(store->append_one(kDraft, {stop.get_token(), Deadline::never()}).error().code, Errc::cancelled);
+  stopper.join();
+  EXPECT_TRUE(store->read({}, {}).value().facts.empty());  // readers do not wait for it
+  std::thread unlocker([&] {
+    std::this_thread::sleep_for(30ms);
+    ::sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
+  });
+  EXPECT_EQ(store->append_one(kDraft, {{}, Deadline::after(20s)}).value(), 1U);
+  unlocker.join();
+  ::sqlite3_close(other);
+}
+
+}  // namespace
+}  // namespace heddle::journal::testing
