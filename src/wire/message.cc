@@ -74,6 +74,9 @@ class MessageReader {
 };
 
 core::Result<Message> Message::parse(std::string_view json) {
+  // What the library lets pass and no other reader would: it takes a NUL for the end and skips a byte order mark.
+  if (json.find('\0') != std::string_view::npos) return refuse("a NUL byte");
+  if (json.substr(0, 3) == "\xEF\xBB\xBF") return refuse("a byte order mark");
   MessageReader reader;
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &reader)) {
     (void)reader.fail("text that is not one JSON object");  // keeps an earlier reason

@@ -51,6 +51,10 @@ TEST(Message, RefusesWhatIsNotOneFlatObject) {
     ASSERT_FALSE(result.ok()) << text;
     EXPECT_EQ(result.error().code, Errc::protocol) << text;
   }
+  // The JSON library takes a NUL for the end of its input, and skips a byte order mark.
+  EXPECT_FALSE(Message::parse(std::string_view("{\"op\":\"a\"}\0{}", 13)).ok());
+  EXPECT_FALSE(Message::parse(std::string_view("{\"op\":\"a\"}\0", 11)).ok());
+  EXPECT_FALSE(Message::parse("\xEF\xBB\xBF{\"op\":\"a\"}").ok());
   std::string many = R"({"op":"a")";
   for (int i = 0; i < 100; ++i) many += ",\"f" + std::to_string(i) + "\":1";
   EXPECT_FALSE(Message::parse(many + "}").ok());
