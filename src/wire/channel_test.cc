@@ -56,7 +56,7 @@ TEST(Channel, CarriesMessagesAndLargeDataBothWays) {
 // WIRE-4: a peer that never reads costs the host a deadline, not a thread.
 TEST(Channel, NeverBlocksOnAPeerThatDoesNotRead) {
   Ends ends = make_ends();
-  ends.channel.queue_data(std::string(10'000'000, 'x'));
+  ends.channel.queue_data(std::string(8'000'000, 'x'));
   EXPECT_FALSE(ends.channel.flush().value());
   EXPECT_EQ(ends.channel.wait_flushed(Deadline::after(milliseconds(50))).error().code, Errc::timed_out);
   EXPECT_EQ(ends.channel.wait_frame(Deadline::after(milliseconds(50))).error().code, Errc::timed_out);

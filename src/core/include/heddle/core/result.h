@@ -86,6 +86,7 @@ class [[nodiscard]] Result<void> {
     if (!heddle_try_result.ok()) return std::move(heddle_try_result).error(); \
   } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): neither a declaration nor the name in one can stand in parentheses
 /// HEDDLE_ASSIGN(auto fd, open(…)): the value of a Result, or its error to the caller.
 #define HEDDLE_ASSIGN(declaration, expression) \
   HEDDLE_ASSIGN_INNER(HEDDLE_CONCAT(heddle_result_, __LINE__), declaration, expression)
@@ -93,3 +94,4 @@ class [[nodiscard]] Result<void> {
   auto name = (expression);                                \
   if (!name.ok()) return std::move(name).error();          \
   declaration = std::move(name).value()
+// NOLINTEND(bugprone-macro-parentheses)
