@@ -6,8 +6,12 @@
 #             include that the table of modules forbids does not compile.
 #   TESTS     *_test.cc beside the sources; one test program a module, heddle_<name>_test
 #   GUEST     heddle::<name>_guest is the same without sanitizers, for the programs that run on the far side
+#   INTERNAL  not installed: for a module that only Heddle's own programs link
+#
+# What is declared here is what the table of modules in README.md says: the test module_table compares the two, and the
+# test include_boundary holds every #include to it.
 function(heddle_module name)
-  cmake_parse_arguments(arg "GUEST" "" "HEADERS;SOURCES;PUBLIC;PRIVATE;TESTS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(arg "GUEST;INTERNAL" "" "HEADERS;SOURCES;PUBLIC;PRIVATE;TESTS;TEST_LIBS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "heddle_module(${name}): what is ${arg_UNPARSED_ARGUMENTS}?")
   endif()
@@ -18,6 +22,15 @@ function(heddle_module name)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heddle_sanitizers>)
   add_library(heddle::${id} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${id})
+  heddle_record_module(${name} "${arg_PUBLIC};${arg_PRIVATE}" "${arg_TEST_LIBS}")
+
+  if(NOT arg_INTERNAL)
+    install(TARGETS ${target} EXPORT heddleTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    foreach(header ${arg_HEADERS})
+      get_filename_component(folder ${header} DIRECTORY)
+      install(FILES include/heddle/${name}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/${name}/${folder})
+    endforeach()
+  endif()
 
   if(arg_GUEST AND NOT HEDDLE_SANITIZE)
     add_library(heddle::${id}_guest ALIAS ${target})
@@ -43,6 +56,7 @@ function(heddle_module name)
   if(probes AND HEDDLE_TESTS)
     add_library(${target}_headers OBJECT ${probes})
     target_link_libraries(${target}_headers PRIVATE ${target} heddle_flags)
+    set_target_properties(${target}_headers PROPERTIES CXX_CLANG_TIDY "")  # it reads headers through their sources
   endif()
 
   if(arg_TESTS AND HEDDLE_TESTS)
@@ -56,11 +70,14 @@ function(heddle_module name)
 endfunction()
 
 function(heddle_module_library target sources public private)
+  # Libraries that are headers only and that only our sources include: nobody who links an installed Heddle needs them.
+  list(TRANSFORM private REPLACE "^(nlohmann_json::nlohmann_json|CLI11::CLI11)$" "$<BUILD_INTERFACE:\\1>")
   if(sources)
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PUBLIC
       $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PUBLIC ${public} PRIVATE ${private} $<BUILD_INTERFACE:heddle_flags>)
+    target_compile_features(${target} PUBLIC cxx_std_20)
   else()
     message(FATAL_ERROR "${target} has no sources")
   endif()
@@ -72,8 +89,57 @@ function(heddle_test target)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  if(CMAKE_CXX_CLANG_TIDY)  # the analyzer takes most of the time on GoogleTest's macros, and finds nothing there
+    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${CMAKE_CXX_CLANG_TIDY};--checks=-clang-analyzer-*")
+  endif()
   add_test(NAME ${target} COMMAND ${target} ${arg_ARGS})
-  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "${arg_ENVIRONMENT};${heddle_sanitizer_environment}")
+endfunction()
+
+# One line a module for the checks of tests/frame: "name: what it links: what its tests link besides". The declared
+# names of Heddle's own modules are written as in the folder list.
+function(heddle_record_module name libraries test_libraries)
+  string(REPLACE "/" "_" id ${name})
+  set_property(GLOBAL APPEND PROPERTY heddle_modules ${name})
+  set_property(GLOBAL PROPERTY heddle_module_${id}_libraries "${libraries}")
+  set_property(GLOBAL PROPERTY heddle_module_${id}_test_libraries "${test_libraries}")
+endfunction()
+
+function(heddle_write_modules file)
+  get_property(modules GLOBAL PROPERTY heddle_modules)
+  set(text)
+  foreach(name ${modules})
+    string(REPLACE "/" "_" id ${name})
+    string(APPEND text "${name}")
+    foreach(kind libraries test_libraries)
+      get_property(libraries GLOBAL PROPERTY heddle_module_${id}_${kind})
+      string(APPEND text ":")
+      foreach(other ${modules})
+        string(REPLACE "/" "_" other_id ${other})
+        if("heddle::${other_id}" IN_LIST libraries)
+          string(APPEND text " ${other}")
+        endif()
+      endforeach()
+    endforeach()
+    string(APPEND text "\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+endfunction()
+
+# heddle_program(name DESTINATION bin|libexec/heddle SOURCES … LIBS …): a trusted program on the host's side, with the
+# host's sanitizers.
+function(heddle_program name)
+  cmake_parse_arguments(arg "" "DESTINATION" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} heddle_flags heddle_sanitizers)
+  target_link_options(${name} PRIVATE -pie)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DESTINATION})
+  if(arg_DESTINATION STREQUAL bin)
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} PERMISSIONS ${heddle_program_mode})
+  else()
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/heddle PERMISSIONS ${heddle_program_mode})
+  endif()
 endfunction()
 
 # heddle_guest_program(name SOURCES … LIBS …): a program that runs on the far side. Static, without sanitizers, in
@@ -84,5 +150,5 @@ function(heddle_guest_program name)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} heddle_flags)
   target_link_options(${name} PRIVATE -static-pie)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/libexec/heddle)
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/heddle)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/heddle PERMISSIONS ${heddle_program_mode})
 endfunction()

@@ -34,4 +34,15 @@ if(HEDDLE_SANITIZE)
   target_compile_options(heddle_sanitizers INTERFACE -fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   target_link_options(heddle_sanitizers INTERFACE -fsanitize=${HEDDLE_SANITIZE})
+  # With fuzzing, what is fuzzed counts its branches.
+  if(HEDDLE_FUZZ)
+    target_compile_options(heddle_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
+  endif()
+  set(heddle_sanitizer_environment
+    "ASAN_OPTIONS=abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0")
 endif()
+
+# Installed programs and folders are writable by their owner alone, whatever the installer's umask.
+set(heddle_program_mode OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${heddle_program_mode})
