@@ -96,6 +96,11 @@ expect "no such heading" doc_links.sh "$scratch/docs"
 put docs/README.md '[x](other.md)'
 put docs/a.h '// see docs/adr''/0009-missing.md'
 expect "no such file" doc_links.sh "$scratch/docs"
+put docs/docs/README.md "Named in the sources and not written yet: \`docs/adr""/0009-missing.md\`."
+put docs/b.md '[a](other.md)'
+expect ok doc_links.sh "$scratch/docs"
+put docs/docs/adr""/0009-missing.md ''
+expect "written by now" doc_links.sh "$scratch/docs"
 
 text() { put text/file.cc "$2"; expect "$1" tree_text.sh "$scratch/text"; }
 text ok 'int x;  // in docs/work/here'
