@@ -53,7 +53,7 @@ function(heddle_module name)
     file(CONFIGURE OUTPUT ${probe} CONTENT "#include \"heddle/${name}/${header}\"\n")
     list(APPEND probes ${probe})
   endforeach()
-  if(probes AND HEDDLE_TESTS)
+  if(probes AND HEDDLE_TESTS AND NOT HEDDLE_SANITIZE)
     add_library(${target}_headers OBJECT ${probes})
     target_link_libraries(${target}_headers PRIVATE ${target} heddle_flags)
     set_target_properties(${target}_headers PROPERTIES CXX_CLANG_TIDY "")  # it reads headers through their sources

@@ -23,6 +23,10 @@ done
 mv "$prefix" "$scratch/moved"
 "$cmake" "$@" -S "$source/consumer" -B "$scratch/consumer" -DCMAKE_PREFIX_PATH="$scratch/moved" -DCMAKE_BUILD_TYPE=Release
 "$cmake" --build "$scratch/consumer" --parallel 2
-"$scratch/consumer/consumer"
+"$scratch/consumer/frames"
+"$scratch/consumer/script"
+"$scratch/moved/bin/heddle" --version
+[[ $("$scratch/moved/bin/heddle" run <(echo 'input + 1') --input-json 41) == 42 ]] ||
+  { echo "the moved command does not find its helper programs" >&2; exit 1; }
 leaks=$(grep -rlF -e "$(cd "$source/../.." && pwd)/" "$scratch/moved/lib/cmake" "$scratch/moved/include") || :
 [[ -z $leaks ]] || { printf 'names our tree:\n%s\n' "$leaks" >&2; exit 1; }

@@ -19,7 +19,7 @@ WorkerProcess::WorkerProcess(jail::Guest guest, wire::Channel channel)
 
 core::Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(jail::Supervisor& supervisor,
                                                                   const jail::Policy& policy,
- const jail::Program& program) {
+                                                                  const jail::Program& program) {
   HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
   HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
   HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(policy, program, {}, std::move(ends.second)));
@@ -63,12 +63,15 @@ std::string WorkerProcess::describe_end() {
   if (!waited.value()) return "it cannot be killed";
   const jail::Death& death = *waited.value();
   switch (death.kind) {
-    case jail::Death::Kind::exited: return "it exited with status " + std::to_string(death.code);
+    case jail::Death::Kind::exited:
+      return "it exited with status " + std::to_string(death.code);
     case jail::Death::Kind::signalled:
       return "it was ended by signal " + std::to_string(death.code) + " (" + ::strsignal(death.code) + ")" +
              (death.code == SIGSYS ? ": its filter refused a system call" : "");
-    case jail::Death::Kind::killed: return "it closed its channel and was killed";
-    case jail::Death::Kind::with_supervisor: return "heddle-supervisor ended, and it with it";
+    case jail::Death::Kind::killed:
+      return "it closed its channel and was killed";
+    case jail::Death::Kind::with_supervisor:
+      return "heddle-supervisor ended, and it with it";
   }
   return "nothing is known of its end";
 }

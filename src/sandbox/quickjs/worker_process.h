@@ -32,7 +32,8 @@ class WorkerProcess {
   [[nodiscard]] std::uint32_t next_run() noexcept { return ++runs_; }
   void mark_idle() noexcept { idle_since_ = core::Clock::now(); }
 
-  /// CPU time that the process has used so far, by the kernel's count. Of a process that is gone: the last that was read.
+  /// CPU time that the process has used so far, by the kernel's count. Of a process that is gone: the last that was
+  /// read.
   [[nodiscard]] std::chrono::microseconds cpu_time();
 
   /// Sends the signal with the run's number as its value. A worker that is gone shows on its channel.
