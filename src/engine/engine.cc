@@ -12,7 +12,7 @@ namespace {
 
 // Garbage in cycles is looked for when this part of the memory has been allocated, not at every 256 KiB.
 constexpr std::uint64_t kGcShare = 8;
-constexpr std::uint64_t kGcLeast = 256 * 1024;
+constexpr std::uint64_t kGcLeast = std::uint64_t{256} << 10;
 
 // One run, from a restored guest to its ending. Each step says whether to go on; after a false the ending is either set
 // or follows from the guest's exit.

@@ -18,13 +18,13 @@ namespace {
 thread_local Guest* current = nullptr;
 
 // Native stack that host code may use below an import.
-constexpr std::uintptr_t kImportStack = 64 * 1024;
+constexpr std::uintptr_t kImportStack = std::uintptr_t{64} << 10;
 // Faults this far around the low end of the native stack are its exhaustion.
-constexpr std::uintptr_t kStackGap = 1024 * 1024;
+constexpr std::uintptr_t kStackGap = std::uintptr_t{1} << 20;
 // Of a main thread's stack without a limit this much is used.
-constexpr std::uintptr_t kMainStack = 8 * 1024 * 1024;
+constexpr std::uintptr_t kMainStack = std::uintptr_t{8} << 20;
 // Arguments, environment and start-up frames of a main thread.
-constexpr std::uintptr_t kAboveTheStack = 256 * 1024;
+constexpr std::uintptr_t kAboveTheStack = std::uintptr_t{256} << 10;
 constexpr std::size_t kMaxRejections = 1024;
 
 std::uintptr_t stack_pointer() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
@@ -76,7 +76,9 @@ core::Result<void> Guest::instantiate() {
   memory_ceiling_ = 1ULL << 32;
   rejections_.reserve(kMaxRejections);
   current = this;
-  Z_qjs_init_module();
+  // The module's types are the same for every instance and are registered once a process.
+  static const bool registered = (Z_qjs_init_module(), true);
+  HEDDLE_CHECK(registered);
   const bool done = enter([this] {
     Z_qjs_instantiate(&instance_, &env_, &wasi_);
     Z_qjsZ__initialize(&instance_);
@@ -109,8 +111,10 @@ void Guest::restore() noexcept {
 }
 
 bool Guest::pristine() const noexcept {
-  return memory_.pristine() && std::memcmp(&instance_, &first_instance_, sizeof instance_) == 0 &&
-         exit_ == Exit::none && rejections_.empty();
+  return memory_.pristine() && instance_.w2c___stack_pointer == first_instance_.w2c___stack_pointer &&
+         instance_.w2c_memory.data == first_instance_.w2c_memory.data &&
+         instance_.w2c_memory.size == first_instance_.w2c_memory.size &&
+         instance_.w2c___indirect_function_table.data == table_ && exit_ == Exit::none && rejections_.empty();
 }
 
 void Guest::begin_run(std::uint32_t run_id, std::uint64_t memory_bytes) noexcept {

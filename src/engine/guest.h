@@ -39,7 +39,7 @@ namespace heddle::engine {
 /// goes with at most 12 of the native stack, so the limit is a thirteenth of what the thread has, and at most this:
 inline constexpr std::uint32_t kMostScriptStack = 512 * 1024;
 inline constexpr std::uint32_t kNativePerScriptStack = 13;
-inline constexpr std::uintptr_t kLeastNativeStack = 1024 * 1024;
+inline constexpr std::uintptr_t kLeastNativeStack = std::uintptr_t{1} << 20;
 
 /// Why generated code was left for good.
 enum class Exit : std::uint8_t {

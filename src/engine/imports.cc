@@ -24,7 +24,7 @@ struct FunctionType {
   std::uint8_t types[kMaxArity];
 };
 
-// The module's types are registered once a process and are the same for every instance.
+// Written while Guest::instantiate registers the module, which it does once a process.
 FunctionType function_types[kMaxFunctionTypes];
 std::size_t function_type_count = 0;
 
@@ -51,6 +51,7 @@ uint32_t wasm_rt_register_func_type(uint32_t params, uint32_t results, ...) {
   FunctionType type{params, results, {}};
   va_list list;
   va_start(list, results);
+  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is a line above
   for (std::uint32_t i = 0; i < params + results; ++i) type.types[i] = static_cast<std::uint8_t>(va_arg(list, int));
   va_end(list);
   for (std::size_t i = 0; i < function_type_count; ++i) {

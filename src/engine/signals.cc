@@ -11,8 +11,8 @@
 namespace heddle::engine {
 namespace {
 
-constexpr std::size_t kSignalStack = 64 * 1024;
-constexpr std::size_t kLeastSignalStack = 16 * 1024;
+constexpr std::size_t kSignalStack = std::size_t{64} << 10;
+constexpr std::size_t kLeastSignalStack = std::size_t{16} << 10;
 
 // Signal handlers get no argument of ours, hence these globals: one engine a process, named before its handlers exist.
 std::atomic<Guest*> signalled{nullptr};
@@ -42,7 +42,7 @@ void on_fault(int signal, siginfo_t* info, void* /*context*/) {
   // The instruction runs again, or the signal comes again, under the action that was there before.
   // Where a filter forbids to set that action, the process ends here instead of faulting for ever.
   if (::sigaction(signal, signal == SIGSEGV ? &old_segv : &old_bus, nullptr) != 0) ::_exit(128 + signal);
-  if (info->si_code <= 0) ::raise(signal);
+  if (info->si_code <= 0) (void)::raise(signal);
 }
 
 core::Result<void> install(int signal, void (*handler)(int, siginfo_t*, void*), const sigset_t& mask,
