@@ -27,8 +27,9 @@ bool confine() {
   if (filter == nullptr) return false;
   bool done = true;
   for (const int call : kAllowed) done = done && seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0) == 0;
+  const scmp_arg_cmp not_executable{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0};
   for (const int call : {SCMP_SYS(mprotect), SCMP_SYS(mmap)}) {
-    done = done && seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0;
+    done = done && seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &not_executable) == 0;
   }
   done = done && seccomp_load(filter) == 0;
   seccomp_release(filter);
