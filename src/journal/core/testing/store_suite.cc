@@ -7,8 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "heddle/core/text.h"
+#include "heddle/journal/core/replay.h"
 #include "testing/backend.h"
+#include "testing/history.h"
 
 namespace heddle::journal::testing {
 namespace {
@@ -363,11 +364,68 @@ TEST_F(StoreSuite, AWaitThatIsOverStoresNothing) {
   EXPECT_EQ(all(*store).size(), static_cast<std::size_t>(stored.load()));
 }
 
-TEST_F(StoreSuite, AnUnharmedJournalPassesItsOwnCheck) {
+// JRN-3: each store gives back the facts that were appended, so its fold is the fold of these, whichever store it is.
+TEST_F(StoreSuite, FoldsToTheStateOfTheFacts) {
+  const std::vector<Draft> drafts = history(11, 300);
+  const std::vector<Fact> expected = facts_of(drafts);
+  State state;
+  for (const Fact& fact : expected) apply(state, fact);
+
   const auto store = backend_->open();
-  ASSERT_TRUE(store->append_one(draft("f", "a"), soon()).ok());
-  const auto checked = store->check_storage(soon());
-  EXPECT_TRUE(checked.ok()) << checked.error().message();
+  ASSERT_TRUE(store->append(drafts, soon()).ok());
+  std::vector<Fact> facts = all(*store, 77);
+  ASSERT_EQ(facts.size(), expected.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    facts[i].time = expected[i].time;
+    facts[i].checksum = expected[i].checksum;
+    EXPECT_EQ(facts[i], expected[i]) << i;
+  }
+  EXPECT_EQ(replay(*store, {}, From::start, soon()).value(), state);
+}
+
+// JRN-6
+TEST_F(StoreSuite, ReplayFromASnapshotEqualsReplayFromTheStart) {
+  const auto store = backend_->open();
+  const std::vector<Draft> drafts = history(12, 200);
+  const std::string flow = drafts[0].flow;
+  for (std::size_t i = 0; i < drafts.size(); i += 20) {
+    ASSERT_TRUE(store->append(std::span<const Draft>(drafts).subspan(i, 20), soon()).ok());
+    if (i % 60 == 40) {
+      ASSERT_TRUE(take_snapshot(*store, {}, soon()).ok());
+      ASSERT_TRUE(take_snapshot(*store, flow, soon()).ok());
+    }
+    for (const std::optional<std::string>& scope : {std::optional<std::string>(), std::optional<std::string>(flow)}) {
+      const State from_start = replay(*store, scope, From::start, soon()).value();
+      EXPECT_EQ(replay(*store, scope, From::newest_snapshot, soon()).value(), from_start);
+      EXPECT_FALSE(from_start.flows.empty());
+    }
+  }
+  // A snapshot is really used: one that lies shows.
+  Draft lie{"", "", Kind::snapshot, R"({"fold":1,"upto":0})", state_json({})};
+  ASSERT_TRUE(store->append_one(lie, soon()).ok());
+  State lied{store->head(soon()).value().sequence - 1, {}};
+  lie.body = state_json(lied);
+  ASSERT_TRUE(store->append_one(lie, soon()).ok());
+  EXPECT_TRUE(replay(*store, {}, From::newest_snapshot, soon()).value().flows.empty());
+  // One of another fold is not.
+  lie.payload = R"({"fold":999,"upto":1})";
+  ASSERT_TRUE(store->append_one(lie, soon()).ok());
+  EXPECT_TRUE(take_snapshot(*store, flow, soon()).ok());
+  EXPECT_EQ(replay(*store, flow, From::newest_snapshot, soon()).value(),
+            replay(*store, flow, From::start, soon()).value());
+}
+
+TEST_F(StoreSuite, VerifiesAWholeJournal) {
+  const auto store = backend_->open();
+  ASSERT_TRUE(store->append(history(13, 100), soon()).ok());
+  const auto verified = verify(*store, soon());
+  ASSERT_TRUE(verified.ok()) << verified.error().message();
+  EXPECT_EQ(verified.value().head, store->head(soon()).value());
+  EXPECT_EQ(verified.value().facts, 100U);
+  EXPECT_GT(verified.value().bodies, 50U);
+  EXPECT_EQ(verified.value().skipped, 0U);
+  backend_->run_sql("UPDATE fact SET payload = '{}' WHERE sequence = 70");
+  EXPECT_EQ(verify(*store, soon()).error().code, Errc::damaged);
 }
 
 }  // namespace
