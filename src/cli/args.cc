@@ -62,8 +62,9 @@ core::Result<Raw> read(std::vector<std::string> args) {
     run->add_flag("--json", raw.json);
     for (const Name& name : kNames) run->add_option(name.name);
     app.parse(args);
-    if (const auto left = app.remaining(true); !left.empty())
-      return usage(fmt::format("{} is not expected here", left.front()));
+    for (const std::string& left : app.remaining(true)) {
+      if (left != "--") return usage(fmt::format("{} is not expected here", left));  // it ends the options
+    }
     raw.run = run->parsed();
     for (const Name& name : kNames) {
       const auto& results = run->get_option(name.name)->results();

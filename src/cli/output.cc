@@ -32,7 +32,7 @@ bool Output::write_some(std::size_t most) {
   const ssize_t wrote = ::write(fd_.get(), queue_.data() + written_, std::min(most, pending()));
   if (wrote >= 0) {
     written_ += static_cast<std::size_t>(wrote);
-    if (written_ == queue_.size() || written_ > kFileChunk) {
+    if (written_ >= queue_.size() - written_) {  // moving what is left costs no more than what was written
       queue_.erase(0, written_);
       written_ = 0;
     }

@@ -87,6 +87,12 @@ TEST_F(Single, PassesTheLimitsOn) {
       "[1500,250,3145728,4000]\n");
 }
 
+TEST_F(Single, TwoDashesEndTheOptions) {
+  EXPECT_NE(run(command({"run", "--", "--json"})).err.find("No such file or directory: --json"), std::string::npos);
+  EXPECT_EQ(run(command({"run", "--json", "--", "-"}), "echo").code, 0);
+  EXPECT_EQ(run(command({"run", "--", "-", "b"}), "echo").code, 64);
+}
+
 TEST_F(Single, InputComesFromAFileStandardInputOrNowhere) {
   EXPECT_EQ(run(script("echo", {"--input", folder_.write("in.json", "[1, 2]\n")})).out, "[1, 2] \n");
   EXPECT_EQ(run(script("echo", {"--input", "-"}), "\xEF\xBB\xBF{}").out, "{}\n");
