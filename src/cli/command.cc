@@ -87,9 +87,10 @@ class Command {
     auto content = read_content(source.value(), options_.max_script, signals_);
     if (!content.ok()) return failed_report(content.error().message());
     if (content.value().state == Content::State::cancelled) return report(OutcomeKind::cancelled);
-    if (content.value().state == Content::State::too_large)
+    if (content.value().state == Content::State::too_large) {
       return failed_report(fmt::format("SCRIPT {} has more than {}; shorten it, or raise --max-script",
                                        source.value().name(), size_text(options_.max_script)));
+    }
     std::string text = std::move(content.value().text);
     if (const auto fault = encoding_fault(text))
       return failed_report(fmt::format("SCRIPT {}: {}", source.value().name(), *fault));

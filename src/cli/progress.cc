@@ -17,7 +17,7 @@ void show(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), te
 }  // namespace
 
 std::string progress_line(const ProgressState& state) {
-  const std::string counts = fmt::format("{} done, {} not ok", state.done, state.done - state.ok);
+  std::string counts = fmt::format("{} done, {} not ok", state.done, state.done - state.ok);
   if (!state.bytes_total || *state.bytes_total == 0) return counts;
   const double part = std::min(1.0, static_cast<double>(state.bytes_read) / static_cast<double>(*state.bytes_total));
   const auto filled = static_cast<std::size_t>(part * static_cast<double>(kBarColumns));

@@ -19,9 +19,10 @@ core::Result<Source> Source::open(std::string_view option, std::string_view path
   const std::string step = "read " + std::string(option);
   core::Fd fd;
   if (standard_input) {
-    if (stdin_state == Stdin::closed)
+    if (stdin_state == Stdin::closed) {
       return core::make_error(core::Errc::malformed, step,
                               "standard input is closed; give it something, or name a file");
+    }
     fd = core::Fd(::fcntl(0, F_DUPFD_CLOEXEC, 3));
   } else {
     // O_NONBLOCK: a FIFO that nobody writes to is waited for in poll(2), where a signal is noticed.

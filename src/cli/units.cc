@@ -26,6 +26,8 @@ constexpr std::array<Unit, 9> kSizes{{{"", 1},
                                       {"KiB", std::uint64_t{1} << 10},
                                       {"MiB", std::uint64_t{1} << 20},
                                       {"GiB", std::uint64_t{1} << 30}}};
+constexpr std::array<std::string_view, 4> kTimeOrder{"h", "m", "s", "ms"};
+constexpr std::array<std::string_view, 4> kSizeOrder{"GiB", "MiB", "KiB", "B"};
 constexpr std::array<Unit, 1> kCounts{{{"", 1}}};
 
 // The whole token or nothing: digits, with a point and digits where a unit follows, and one of the units. A number that
@@ -109,13 +111,9 @@ core::Result<std::uint64_t> parse_count(std::string_view option, std::string_vie
 }
 
 std::string duration_text(std::chrono::milliseconds duration) {
-  constexpr std::array<std::string_view, 4> kOrder{"h", "m", "s", "ms"};
-  return named(static_cast<std::uint64_t>(duration.count()), kTimes, kOrder);
+  return named(static_cast<std::uint64_t>(duration.count()), kTimes, kTimeOrder);
 }
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 4> kOrder{"GiB", "MiB", "KiB", "B"};
-  return named(bytes, kSizes, kOrder);
-}
+std::string size_text(std::uint64_t bytes) { return named(bytes, kSizes, kSizeOrder); }
 
 }  // namespace heddle::cli

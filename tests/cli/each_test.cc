@@ -8,6 +8,8 @@
 namespace heddle::test {
 namespace {
 
+constexpr int kStep = 500;
+
 class Each : public ::testing::Test {
  protected:
   // `run SCRIPT --each - args…` with a script of these words.
@@ -66,7 +68,7 @@ TEST_F(Each, NothingInNothingOut) {
 TEST_F(Each, AnOverlongLineIsSkipped) {
   Process process(each("echo", {"--workers", "1"}));
   process.write("1\n");
-  for (int i = 0; i < 64; ++i) process.write(std::string(1 << 20, ' '));
+  for (int i = 0; i < 64; ++i) process.write(std::string(std::size_t{1} << 20, ' '));
   process.write("\n2\n");
   EXPECT_EQ(process.line(), ok("1"));
   EXPECT_EQ(process.line(), R"({"outcome":"inputTooLarge","ms":0.000})");
@@ -94,9 +96,7 @@ TEST_F(Each, FollowsASlowInput) {
 TEST_F(Each, AHundredThousandLinesInBoundedMemory) {
   Process process(each("vary", {"--workers", "4"}));
   long after_thousand = 0;
-  constexpr int kLines = 100'000;
-  constexpr int kStep = 500;
-  for (int begin = 0; begin < kLines; begin += kStep) {
+  for (int begin = 0; begin < 100'000; begin += kStep) {
     std::string lines;
     for (int i = begin; i < begin + kStep; ++i)
       lines += "{\"number\":" + std::to_string(i) + ",\"text\":\"some more of it\"}\n";
@@ -108,7 +108,7 @@ TEST_F(Each, AHundredThousandLinesInBoundedMemory) {
   const long after_all = process.status("VmRSS");
   EXPECT_GT(after_thousand, 0);
 #ifndef __SANITIZE_ADDRESS__
-  EXPECT_LE(after_all, after_thousand + 8 * 1024);
+  EXPECT_LE(after_all, after_thousand + 8L * 1024);
 #endif
   EXPECT_EQ(process.finish().code, 0);
 }

@@ -58,10 +58,11 @@ class FakeEvaluator final : public Evaluator {
     }
     if (word == "big") outcome.value = '"' + std::string(static_cast<std::size_t>(number), 'x') + '"';
     if (word == "broken") outcome.value = "1}\n{\"outcome\":\"ok\",\"value\":2";
-    if (word == "control")
+    if (word == "control") {
       outcome.value =
           "\"a\x7F\xC2\x9B"
           "31mb\"";
+    }
     if (word == "throw") {
       outcome.kind = Outcome::Kind::threw;
       outcome.name = "TypeError";
@@ -82,10 +83,11 @@ class FakeEvaluator final : public Evaluator {
       outcome.error = heddle::core::make_error(heddle::core::Errc::start_up, "start the worker", "it said nothing");
     }
     if (word == "refuse") return heddle::core::make_error(heddle::core::Errc::invalid_argument, "start a run", "never");
-    if (word == "limits")
+    if (word == "limits") {
       outcome.value = "[" + std::to_string(request.limits.wall_clock.count()) + "," +
                       std::to_string(request.limits.cpu.count()) + "," + std::to_string(request.limits.memory_bytes) +
                       "," + std::to_string(request.limits.output_bytes) + "]";
+    }
     Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!timer.valid()) return heddle::core::system_error("timerfd_create");
     itimerspec when{{0, 0}, {after_us / 1'000'000, (after_us % 1'000'000) * 1000}};
@@ -102,9 +104,10 @@ class FakeEvaluator final : public Evaluator {
 int main(int argc, char** argv) {
   return heddle::cli::run_program(argc, argv,
                                   [](const heddle::cli::EvaluatorNeeds&) -> Result<std::unique_ptr<Evaluator>> {
-                                    if (::getenv("FAKE_HEDDLE_NO_POOL") != nullptr)
+                                    if (::getenv("FAKE_HEDDLE_NO_POOL") != nullptr) {
                                       return heddle::core::make_error(heddle::core::Errc::untrusted_program,
                                                                       "check heddle-supervisor", "not there");
+                                    }
                                     return std::unique_ptr<Evaluator>(std::make_unique<FakeEvaluator>());
                                   });
 }

@@ -12,6 +12,8 @@
 namespace heddle::test {
 namespace {
 
+constexpr int kStep = 500;
+
 namespace fs = std::filesystem;
 
 class Installed : public ::testing::Test {
@@ -164,7 +166,6 @@ TEST_F(Installed, AHundredThousandRunsInBoundedMemory) {
   Process process(script("globalThis.n = (globalThis.n ?? 0) + 1; [n, input]",
                          {"--each", "-", "--workers", "2", "--wall-clock", "1h"}));
   long after_thousand = 0;
-  constexpr int kStep = 500;
   for (int begin = 0; begin < 100'000; begin += kStep) {
     std::string lines;
     for (int i = begin; i < begin + kStep; ++i) lines += std::to_string(i) + "\n";
@@ -180,7 +181,7 @@ TEST_F(Installed, AHundredThousandRunsInBoundedMemory) {
   const long after_all = process.status("VmRSS");
   EXPECT_GT(after_thousand, 0);
 #ifndef __SANITIZE_ADDRESS__
-  EXPECT_LE(after_all, after_thousand + 8 * 1024);
+  EXPECT_LE(after_all, after_thousand + 8L * 1024);
 #endif
   EXPECT_EQ(process.finish().code, 0);
 }
