@@ -89,8 +89,8 @@ function(heddle_test target)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  if(CMAKE_CXX_CLANG_TIDY)  # the analyzer takes most of the time on GoogleTest's macros, and finds nothing there
-    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${CMAKE_CXX_CLANG_TIDY};--checks=-clang-analyzer-*")
+  if(CMAKE_CXX_CLANG_TIDY)  # what ships is linted; GoogleTest's macros cost as much again, and clang compiles tests anyhow
+    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
   endif()
   add_test(NAME ${target} COMMAND ${target} ${arg_ARGS})
   set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT}
