@@ -1,24 +1,18 @@
-// JSON text on the host's side: checked, located and quoted, never rebuilt, so that what a user wrote and what a script
-// returned keep every digit and the order of their keys. The grammar is RFC 8259's and nothing but it; a JSON library's
-// parser would take a byte order mark and a NUL, refuse 1e400 and an escaped lone surrogate, and tell no positions.
+// What the command does with JSON text that core::check_json() has let pass: located, quoted, taken apart, never
+// rebuilt.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/json.h"
+
 namespace heddle::cli {
 
-struct JsonFault {
-  std::size_t offset = 0;  ///< in bytes
-  std::string message;     ///< one line
-};
-
-/// Nothing when `text` is exactly one JSON value in well-formed UTF-8. A level of nesting costs one bit of memory and
-/// no stack, so that a bomb of brackets is only a value that is deep.
-[[nodiscard]] std::optional<JsonFault> check_json(std::string_view text);
+using core::check_json;
+using core::JsonFault;
 
 /// "line 3, column 7: message" for a fault in a text.
 [[nodiscard]] std::string fault_text(std::string_view text, const JsonFault& fault);

@@ -52,8 +52,6 @@ TEST(ReportTest, EachOutcomeHasItsChannel) {
   outcome.kind = Outcome::Kind::ok;
   outcome.value = "[1,\n2]";
   EXPECT_EQ(object(outcome), nlohmann::json::parse(R"({"outcome":"ok","value":[1,2],"ms":2000.045})"));
-  outcome.value = "[1,";
-  EXPECT_EQ(object(outcome)["outcome"], "failed");
   outcome.kind = Outcome::Kind::threw;
   outcome.message = std::string(5'000'000, 'x') + "\xFF";
   EXPECT_EQ(object(outcome)["name"], nullptr);

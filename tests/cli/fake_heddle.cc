@@ -57,7 +57,6 @@ class FakeEvaluator final : public Evaluator {
       outcome.value = "null";
     }
     if (word == "big") outcome.value = '"' + std::string(static_cast<std::size_t>(number), 'x') + '"';
-    if (word == "broken") outcome.value = "1}\n{\"outcome\":\"ok\",\"value\":2";
     if (word == "control") {
       outcome.value =
           "\"a\x7F\xC2\x9B"

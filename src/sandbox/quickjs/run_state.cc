@@ -4,8 +4,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "value_check.h"
 
 namespace heddle::sandbox::quickjs {
 namespace {
@@ -228,7 +228,7 @@ RunState::Progress RunState::take_frame(wire::Frame frame) {
 }
 
 RunState::Progress RunState::take_done(const protocol::Done& done) {
-  if (done.ending == protocol::Ending::ok && !is_json_text(value_)) {
+  if (done.ending == protocol::Ending::ok && core::check_json(value_)) {
     return lost_worker(broken_protocol("its value is not JSON"));
   }
   Outcome outcome;
