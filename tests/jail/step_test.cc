@@ -176,7 +176,7 @@ TEST(Steps, EveryStepHasARow) {
     EXPECT_EQ(find_step(step_name(static_cast<Step>(step))), static_cast<Step>(step));
   }
   EXPECT_EQ(find_step("no such step"), Step::none);
-  EXPECT_STREQ(step_name(Step::count_), "unknown");
+  EXPECT_STREQ(step_name(static_cast<Step>(kStepCount)), "unknown");
 }
 
 // Control: the same programs under the same kind of filter, with nothing injected, do run.

@@ -52,12 +52,10 @@ enum class Step : std::uint16_t {
   filter_check,   ///< the filter's memory is sealed and of a sane size
   filter_read,    ///< the filter read
   filter_close,   ///< its descriptor closed
-  filter_load,    ///< the filter enforced
-
-  count_,  ///< not a step
+  filter_load,    ///< the filter enforced; the last
 };
 
-inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::count_);
+inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::filter_load) + 1;
 
 /// "landlock_restrict": stable words for messages and reports; "unknown" for other numbers.
 const char* step_name(Step step) noexcept;
