@@ -205,12 +205,12 @@ RunState::Progress RunState::advance_running() {
     auto received = worker_->channel().receive();
     if (!received.ok()) return lost_worker(received.error());
     if (!received.value()) break;
-    if (take_frame(std::move(*received.value())) == Progress::finished) return Progress::finished;
+    if (take_frame(*received.value()) == Progress::finished) return Progress::finished;
   }
   return Clock::now() >= deadline_ ? check_clock() : Progress::blocked;
 }
 
-RunState::Progress RunState::take_frame(wire::Frame frame) {
+RunState::Progress RunState::take_frame(const wire::Frame& frame) {
   if (frame.type == wire::FrameType::data) {
     value_ += frame.payload;  // no more than the credit granted: output_bytes
     return Progress::again;

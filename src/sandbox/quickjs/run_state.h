@@ -37,7 +37,7 @@ class RunState {
   Progress advance_starting();
   Progress advance_checking();
   Progress advance_running();
-  Progress take_frame(wire::Frame frame);
+  Progress take_frame(const wire::Frame& frame);
   Progress take_done(const protocol::Done& done);
   Progress lost_worker(const core::Error& error);
   Progress check_clock();

@@ -26,6 +26,7 @@ class ContentAddress {
   [[nodiscard]] std::string text() const;  ///< as parse() takes it
 
   friend bool operator==(const ContentAddress&, const ContentAddress&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison with zero for a pointer
   friend auto operator<=>(const ContentAddress&, const ContentAddress&) = default;
 
  private:
