@@ -24,7 +24,7 @@ namespace quickjs = sandbox::quickjs;
 template <class T>
 T must(core::Result<T> result) {
   if (!result.ok()) {
-    std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
+    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
     std::exit(1);
   }
   if constexpr (!std::is_void_v<T>) return std::move(result).value();
@@ -130,17 +130,21 @@ void bench_runs(const std::string& libexec, const std::string& scripts) {
   options.supervisor_path = libexec + "/heddle-supervisor";
   options.worker_path = libexec + "/heddle-sandbox-worker";
   const std::unique_ptr<quickjs::Pool> pool = must(quickjs::Pool::create(options));
-  for (const auto& [name, rounds] :
-       {std::pair{"trivial", 10'000}, std::pair{"fib", 200}, std::pair{"transform", 200}}) {
+  const struct {
+    const char* name;
+    int rounds;
+  } workloads[] = {{"trivial", 10'000}, {"fib", 200}, {"transform", 200}};
+  for (const auto& workload : workloads) {
+    const std::string name = workload.name;
     const std::string script = slurp(scripts + "/" + name + ".js");
     const std::string input = slurp(scripts + "/" + name + ".json");
-    Sample sample(std::string("fresh run: ") + name);
-    for (int i = 0; i < rounds; ++i) {
+    Sample sample("fresh run: " + name);
+    for (int i = 0; i < workload.rounds; ++i) {
       sample.time([&] {
         quickjs::Run run = must(pool->start({script, input, {}}));
         const quickjs::Outcome outcome = run.wait();
         if (outcome.kind != quickjs::Outcome::Kind::ok) {
-          std::fprintf(stderr, "bench: %s did not give a value: %s\n", name, outcome.message.c_str());
+          (void)std::fprintf(stderr, "bench: %s did not give a value: %s\n", workload.name, outcome.message.c_str());
           std::exit(1);
         }
       });
