@@ -14,7 +14,7 @@ void Table::row(const std::string& tried, const std::string& happened, const std
   ++rows_;
   if (!as_it_must) ++failures_;
   fmt::print("{:<4} {:<31} {:<32} {}\n", as_it_must ? "ok" : "BAD", tried, happened, refused_by);
-  std::fflush(stdout);
+  (void)std::fflush(stdout);
 }
 
 }  // namespace heddle::demo
