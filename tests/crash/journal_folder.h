@@ -4,16 +4,23 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 namespace heddle::journal::testing {
 
+/// Memory is for tests that model the disk or change its bytes themselves: they open thousands of files.
+enum class Where : std::uint8_t { disk, memory };
+
 class Folder {
  public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "heddle-journal-XXXXXX").string();
+  explicit Folder(Where where = Where::disk) {
+    const std::filesystem::path memory = "/dev/shm";
+    const bool in_memory = where == Where::memory && std::filesystem::is_directory(memory);
+    std::string pattern =
+        ((in_memory ? memory : std::filesystem::temp_directory_path()) / "heddle-journal-XXXXXX").string();
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     path_ = pattern;
   }

@@ -38,7 +38,7 @@ class PowerCut : public ::testing::Test {
  protected:
   // Opens what a power cut left and looks at all of it.
   void check(const std::map<std::string, std::string>& files, std::uint64_t acknowledged) {
-    const Folder after;
+    const Folder after(Where::memory);
     for (const auto& [path, bytes] : files) {
       write_file(after.file(std::filesystem::path(path).filename().string()), bytes);
     }
@@ -59,7 +59,7 @@ class PowerCut : public ::testing::Test {
   }
 
   FaultyVfs vfs_;
-  Folder folder_;
+  Folder folder_{Where::memory};
   std::mt19937 random_{42};  // NOLINT(cert-msc51-cpp): the same cuts every time
 };
 
@@ -126,7 +126,7 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
     vfs_.on_moment({});
   }
   for (const Cut& cut : cuts) {
-    const Folder after;
+    const Folder after(Where::memory);
     for (const auto& [path, bytes] : after_power_cut(cut.disk, Survives::some, random_)) {
       write_file(after.file(std::filesystem::path(path).filename().string()), bytes);
     }
@@ -145,7 +145,7 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
 // append are not, and when there is room again appending goes on.
 TEST_F(PowerCut, AFullOrBrokenDiskLosesAndInventsNothing) {
   for (const int code : {SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC}) {
-    const Folder folder;
+    const Folder folder(Where::memory);
     const auto store = open_sqlite(folder.file(), {SqliteMode::read_write_create, vfs_.name()}).value();
     std::uint64_t stored = 0;
     int failures = 0;

@@ -88,6 +88,7 @@ Digest chain(const Digest& previous, const FactView& fact) {
   covered.reserve(160 + fact.flow.size() + fact.effect.size() + fact.payload.size());
   covered += previous.raw();
   put_number(covered, fact.sequence, 8);
+  put_number(covered, fact.ordinal, 8);
   put_number(covered, static_cast<std::uint64_t>(fact.time.time_since_epoch().count()), 8);
   put_number(covered, fact.schema.major_version, 4);
   put_number(covered, fact.schema.minor_version, 4);
@@ -98,21 +99,6 @@ Digest chain(const Digest& previous, const FactView& fact) {
   put_text(covered, fact.payload);
   if (fact.body != nullptr) covered += fact.body->raw();
   return sha256(covered);
-}
-
-core::Result<void> check_fact(const Fact& fact, const Digest& previous) {
-  const FactView view{fact.sequence, fact.time,      fact.schema,  fact.flow,
-                      fact.effect,   fact.kind_text, fact.payload, fact.body ? &fact.body->digest : nullptr};
-  const auto damaged = [&](std::string_view what) {
-    return core::make_error(
-        core::Errc::damaged, "read the journal",
-        "fact " + std::to_string(fact.sequence) + ": " + std::string(what) + "; restore the journal from a copy");
-  };
-  if (chain(previous, view) != fact.checksum) return damaged("its checksum does not hold");
-  if (fact.body && !fact.body->text.empty() && sha256(fact.body->text) != fact.body->digest) {
-    return damaged("its body is not what was written");
-  }
-  return {};
 }
 
 }  // namespace heddle::journal

@@ -34,12 +34,13 @@ constexpr Sql kJournalTable =
     " checksum BLOB NOT NULL)";
 // The checksum comes early so that reading a neighbour's never follows overflow pages.
 constexpr Sql kFactTable =
-    "CREATE TABLE fact (sequence INTEGER PRIMARY KEY, checksum BLOB NOT NULL, schema TEXT NOT NULL,"
-    " time INTEGER NOT NULL, flow TEXT NOT NULL, effect TEXT NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,"
+    "CREATE TABLE fact (sequence INTEGER PRIMARY KEY, ordinal INTEGER NOT NULL, checksum BLOB NOT NULL,"
+    " schema TEXT NOT NULL, time INTEGER NOT NULL, flow TEXT NOT NULL, effect TEXT NOT NULL, kind TEXT NOT NULL, "
+    "payload TEXT NOT NULL,"
     " body_digest BLOB, body TEXT)";
 constexpr Sql kBodyTable = "CREATE TABLE body (digest BLOB PRIMARY KEY NOT NULL, text TEXT NOT NULL)";
 constexpr Sql kFlowIndex = "CREATE INDEX fact_flow ON fact (flow)";
-constexpr Sql kKindIndex = "CREATE INDEX fact_kind ON fact (kind)";
+constexpr Sql kFlowTable = "CREATE TABLE flow (id TEXT PRIMARY KEY NOT NULL, facts INTEGER NOT NULL) WITHOUT ROWID";
 constexpr Sql kFirstRow = "INSERT INTO journal (id, schema, last, checksum) VALUES (1, ?1, 0, zeroblob(32))";
 constexpr Sql kReadSchema = "SELECT schema FROM journal WHERE id = 1";
 
@@ -82,7 +83,7 @@ core::Result<void> make_tables(Connection& connection) {
   HEDDLE_ASSIGN(Transaction transaction, Transaction::begin(connection, begin));
   HEDDLE_ASSIGN(const Content content, look(connection));
   if (content == Content::journal) return {};  // another process was faster
-  for (const Sql& table : {kJournalTable, kFactTable, kBodyTable, kFlowIndex, kKindIndex})
+  for (const Sql& table : {kJournalTable, kFactTable, kBodyTable, kFlowTable, kFlowIndex})
     HEDDLE_TRY(connection.run(table));
   const std::string schema = kSchema.text();
   HEDDLE_ASSIGN(Statement row, connection.prepare(kFirstRow));
@@ -126,6 +127,9 @@ core::Result<void> create_journal_file(const std::string& path) {
 core::Result<std::unique_ptr<Connection>> open_journal(const std::string& path, const SqliteOptions& options,
                                                        const Wait& wait) {
   HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, Connection::open(path, options, wait));
+  if (options.mode != SqliteMode::read_only && !connection->writable()) {
+    return core::system_error(EACCES, "open the journal", path + ": see the permissions of the file and its folder");
+  }
   const WaitScope scope(*connection, wait);
   for (const Sql& setting : kSettings) HEDDLE_TRY(connection->run(setting));
   HEDDLE_ASSIGN(const Content content, look(*connection));
@@ -133,9 +137,6 @@ core::Result<std::unique_ptr<Connection>> open_journal(const std::string& path, 
     if (content == Content::nothing)
       return core::make_error(core::Errc::not_found, "open the journal", path + ": empty");
   } else {
-    if (!connection->writable()) {
-      return core::system_error(EACCES, "open the journal", path + ": see the permissions of the file and its folder");
-    }
     HEDDLE_TRY(use_wal(*connection, wait));
     if (content == Content::nothing) {
       if (options.mode != SqliteMode::read_write_create) {

@@ -4,23 +4,25 @@
 #include <memory>
 
 #include "connection.h"
+#include "heddle/journal/core/store_parts.h"
 
 namespace heddle::journal {
 
 inline constexpr Sql kReadHead = "SELECT schema, last, checksum FROM journal WHERE id = 1";
 inline constexpr Sql kSetHead = "UPDATE journal SET schema = ?1, last = ?2, checksum = ?3 WHERE id = 1";
 inline constexpr Sql kInsertFact =
-    "INSERT INTO fact (sequence, checksum, schema, time, flow, effect, kind, payload, body_digest, body)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    "INSERT INTO fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, body)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+inline constexpr Sql kReadFlow = "SELECT facts FROM flow WHERE id = ?1";
+inline constexpr Sql kSetFlow =
+    "INSERT INTO flow (id, facts) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
 inline constexpr Sql kInsertBody = "INSERT INTO body (digest, text) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING";
-
-struct HeadRow {
-  SchemaVersion schema;
-  Head head;
-};
 
 /// Runs `kReadHead` and checks what it gives; leaves the statement reset.
 [[nodiscard]] core::Result<HeadRow> read_head(Connection& connection, Statement& statement);
+
+/// Runs `kReadFlow`: how many facts a flow has; 0 when there is no such flow.
+[[nodiscard]] core::Result<std::uint64_t> facts_of(Connection& connection, Statement& statement, std::string_view flow);
 
 /// A connection that reads. Used by one thread at a time.
 class Reader {
@@ -35,11 +37,10 @@ class Reader {
   explicit Reader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
 
   [[nodiscard]] core::Result<Page> read_page(const Query& query);
-  [[nodiscard]] core::Result<Fact> fact_at(Statement& row, Bodies bodies);
   [[nodiscard]] core::Result<std::string> body_of(const Digest& digest);
 
   std::unique_ptr<Connection> connection_;
-  Statement begin_, commit_, head_, by_flow_, by_kind_, scan_, body_;
+  Statement begin_, commit_, head_, flow_, by_flow_, scan_, body_;
 };
 
 }  // namespace heddle::journal

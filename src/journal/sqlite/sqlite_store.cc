@@ -27,6 +27,8 @@ class Writer {
     HEDDLE_ASSIGN(writer->commit_, c.prepare("COMMIT"));
     HEDDLE_ASSIGN(writer->head_, c.prepare(kReadHead));
     HEDDLE_ASSIGN(writer->set_head_, c.prepare(kSetHead));
+    HEDDLE_ASSIGN(writer->flow_, c.prepare(kReadFlow));
+    HEDDLE_ASSIGN(writer->set_flow_, c.prepare(kSetFlow));
     HEDDLE_ASSIGN(writer->insert_, c.prepare(kInsertFact));
     HEDDLE_ASSIGN(writer->insert_body_, c.prepare(kInsertBody));
     return writer;
@@ -52,6 +54,7 @@ class Writer {
       }
     }
     if (!written.ok()) return {Status::failed, written.error()};
+    sequencer_.committed();
     return {};
   }
 
@@ -59,47 +62,51 @@ class Writer {
   explicit Writer(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
 
   core::Result<void> write(std::span<Job* const> batch) {
-    HEDDLE_ASSIGN(HeadRow head, read_head(*connection_, head_));
+    HEDDLE_ASSIGN(const HeadRow head, read_head(*connection_, head_));
     const std::string schema = kSchema.text();
     const Time time = now();
+    sequencer_.begin(head.head, time);
+    const auto count_of = [this](const std::string& flow) { return facts_of(*connection_, flow_, flow); };
     for (Job* const job : batch) {
-      job->receipt.first = head.head.sequence + 1;
-      for (const Draft& draft : job->drafts) HEDDLE_TRY(write_fact(draft, time, schema, head.head));
-      job->receipt.last = head.head.sequence;
+      job->receipt.first = sequencer_.head().sequence + 1;
+      for (const Draft& draft : job->drafts) {
+        HEDDLE_ASSIGN(const NewRow row, sequencer_.next(draft, count_of));
+        HEDDLE_TRY(insert(row, time, schema));
+      }
+      job->receipt.last = sequencer_.head().sequence;
+    }
+    for (const auto& [flow, facts] : sequencer_.changed_flows()) {
+      HEDDLE_TRY(set_flow_.text(1, flow).integer(2, static_cast<std::int64_t>(facts)).run());
     }
     const std::string newest = std::max(head.schema, kSchema).text();
     core::Result<void> set = set_head_.text(1, newest)
-                                 .integer(2, static_cast<std::int64_t>(head.head.sequence))
-                                 .blob(3, head.head.checksum.raw())
+                                 .integer(2, static_cast<std::int64_t>(sequencer_.head().sequence))
+                                 .blob(3, sequencer_.head().checksum.raw())
                                  .run();
     set_head_.reset();
+    set_flow_.reset();
     return set;
   }
 
-  // Appends one fact after `head` and makes it the head.
-  core::Result<void> write_fact(const Draft& draft, Time time, std::string_view schema, Head& head) {
-    Digest digest;
-    if (draft.body) digest = sha256(*draft.body);
-    const std::string_view kind = kind_name(draft.kind);
-    ++head.sequence;
-    head.checksum = chain(head.checksum, {head.sequence, time, kSchema, draft.flow, draft.effect, kind, draft.payload,
-                                          draft.body ? &digest : nullptr});
-    insert_.integer(1, static_cast<std::int64_t>(head.sequence))
-        .blob(2, head.checksum.raw())
-        .text(3, schema)
-        .integer(4, time.time_since_epoch().count())
-        .text(5, draft.flow)
-        .text(6, draft.effect)
-        .text(7, kind)
-        .text(8, draft.payload)
-        .null(9)
-        .null(10);
-    if (draft.body) {
-      insert_.blob(9, digest.raw());
-      if (draft.body->size() <= kInlineBodyBytes) {
-        insert_.text(10, *draft.body);
+  core::Result<void> insert(const NewRow& row, Time time, std::string_view schema) {
+    const Draft& draft = *row.draft;
+    insert_.integer(1, static_cast<std::int64_t>(row.sequence))
+        .integer(2, static_cast<std::int64_t>(row.ordinal))
+        .blob(3, row.checksum.raw())
+        .text(4, schema)
+        .integer(5, time.time_since_epoch().count())
+        .text(6, draft.flow)
+        .text(7, draft.effect)
+        .text(8, kind_name(draft.kind))
+        .text(9, draft.payload)
+        .null(10)
+        .null(11);
+    if (row.body_digest) {
+      insert_.blob(10, row.body_digest->raw());
+      if (row.body_inline()) {
+        insert_.text(11, *draft.body);
       } else {
-        const core::Result<void> body = insert_body_.blob(1, digest.raw()).text(2, *draft.body).run();
+        const core::Result<void> body = insert_body_.blob(1, row.body_digest->raw()).text(2, *draft.body).run();
         insert_body_.reset();
         HEDDLE_TRY(body);
       }
@@ -108,7 +115,8 @@ class Writer {
   }
 
   std::unique_ptr<Connection> connection_;
-  Statement begin_, commit_, head_, set_head_, insert_, insert_body_;
+  Statement begin_, commit_, head_, set_head_, flow_, set_flow_, insert_, insert_body_;
+  Sequencer sequencer_;
 };
 
 class SqliteStore final : public Store {

@@ -267,12 +267,13 @@ TEST_F(StoreSuite, ReadsANewerMinor) {
   ASSERT_TRUE(store->append_one(draft("f", "a"), soon()).ok());
   const Head head = store->head(soon()).value();
   const SchemaVersion newer{kSchema.major_version, kSchema.minor_version + 7, 1};
-  const Digest checksum = chain(head.checksum, {2, Time(5us), newer, "f", "a", "TELEPORTED", R"({"to":"mars"})"});
-  backend_->run_sql("INSERT INTO fact (sequence, checksum, schema, time, flow, effect, kind, payload) VALUES (2, " +
-                    backend_->blob(checksum.raw()) + ", '" + newer.text() +
-                    "', 5, 'f', 'a', 'TELEPORTED', '{\"to\":\"mars\"}')");
+  const Digest checksum = chain(head.checksum, {2, 2, Time(5us), newer, "f", "a", "TELEPORTED", R"({"to":"mars"})"});
+  backend_->run_sql(
+      "INSERT INTO fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload) VALUES (2, 2, " +
+      backend_->blob(checksum.raw()) + ", '" + newer.text() + "', 5, 'f', 'a', 'TELEPORTED', '{\"to\":\"mars\"}')");
   backend_->run_sql("UPDATE journal SET last = 2, schema = '" + newer.text() +
                     "', checksum = " + backend_->blob(checksum.raw()));
+  backend_->run_sql("UPDATE flow SET facts = 2");
   ASSERT_EQ(store->append_one(draft("f", "b"), soon()).value(), 3U);
   const std::vector<Fact> facts = all(*backend_->open());
   ASSERT_EQ(facts.size(), 3U);
@@ -322,6 +323,7 @@ TEST_F(StoreSuite, NoticesEveryChange) {
   damaged("UPDATE fact SET flow = 'g' WHERE sequence = 3", "UPDATE fact SET flow = 'f' WHERE sequence = 3");
   damaged("UPDATE fact SET effect = '9' WHERE sequence = 3", "UPDATE fact SET effect = '2' WHERE sequence = 3");
   damaged("UPDATE fact SET kind = 'INTENT' WHERE sequence = 3", "UPDATE fact SET kind = 'OUTCOME' WHERE sequence = 3");
+  damaged("UPDATE fact SET ordinal = 9 WHERE sequence = 3", "UPDATE fact SET ordinal = 3 WHERE sequence = 3");
   damaged("UPDATE fact SET time = time + 1 WHERE sequence = 3", "UPDATE fact SET time = time - 1 WHERE sequence = 3");
   damaged("UPDATE fact SET schema = '1.0.1' WHERE sequence = 3",
           "UPDATE fact SET schema = '" + kSchema.text() + "' WHERE sequence = 3");
@@ -335,6 +337,42 @@ TEST_F(StoreSuite, NoticesEveryChange) {
   damaged("UPDATE fact SET sequence = 50 WHERE sequence = 1", "UPDATE fact SET sequence = 1 WHERE sequence = 50");
   backend_->run_sql("DELETE FROM fact WHERE sequence = 5");
   EXPECT_EQ(store->read({}, soon()).error().code, Errc::damaged);
+}
+
+// JRN-5, EFF-6: a flow that lacks a fact would do an effect twice, so reading a flow notices as well, wherever it
+// begins.
+TEST_F(StoreSuite, NoticesWhatAFlowLacks) {
+  const auto store = backend_->open();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(store->append_one(draft(i % 2 == 0 ? "f" : "g", "x"), soon()).ok());
+  Query query;
+  query.flow = "f";
+  for (const int lost : {1, 5, 9}) {
+    const std::string which = " WHERE sequence = " + std::to_string(lost);
+    backend_->run_sql("UPDATE fact SET flow = 'h'" + which);
+    for (std::uint64_t from = 1; from <= static_cast<std::uint64_t>(lost); ++from) {
+      query.from = from;
+      const auto page = store->read(query, soon());
+      ASSERT_FALSE(page.ok()) << lost << " from " << from;
+      EXPECT_EQ(page.error().code, Errc::damaged);
+    }
+    query.limit = 1;  // page by page
+    query.from = 1;
+    bool noticed = false;
+    for (bool at_end = false; !at_end && !noticed;) {
+      const auto page = store->read(query, soon());
+      noticed = !page.ok();
+      if (noticed) break;
+      at_end = page.value().at_end;
+      query.from = page.value().next;
+    }
+    EXPECT_TRUE(noticed) << lost;
+    query.limit = 1000;
+    backend_->run_sql("UPDATE fact SET flow = 'f'" + which);
+    query.from = 1;
+    EXPECT_EQ(store->read(query, soon()).value().facts.size(), 5U);
+  }
+  query.flow = "h";
+  EXPECT_TRUE(store->read(query, soon()).value().facts.empty());
 }
 
 // A stop or a deadline ends an append that has not begun; it is then not stored.
@@ -377,6 +415,8 @@ TEST_F(StoreSuite, FoldsToTheStateOfTheFacts) {
   ASSERT_EQ(facts.size(), expected.size());
   for (std::size_t i = 0; i < facts.size(); ++i) {
     facts[i].time = expected[i].time;
+    EXPECT_GT(facts[i].ordinal, 0U);
+    facts[i].ordinal = expected[i].ordinal;
     facts[i].checksum = expected[i].checksum;
     EXPECT_EQ(facts[i], expected[i]) << i;
   }

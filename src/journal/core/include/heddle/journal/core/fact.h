@@ -66,6 +66,7 @@ struct Body {
 struct Fact {
   SchemaVersion schema;
   std::uint64_t sequence = 0;  ///< from 1, without gaps, one series a journal
+  std::uint64_t ordinal = 0;   ///< from 1, without gaps, within its flow
   Time time;
   std::string flow;
   std::string effect;
@@ -81,6 +82,7 @@ struct Fact {
 /// The fields that a checksum covers, as a writer or reader has them at hand.
 struct FactView {
   std::uint64_t sequence;
+  std::uint64_t ordinal;
   Time time;
   SchemaVersion schema;
   std::string_view flow;
@@ -94,8 +96,5 @@ struct FactView {
 /// removed or put between others breaks the chain. It is no signature: who can write the file can write a new chain,
 /// unless the operator keeps a checksum elsewhere.
 [[nodiscard]] Digest chain(const Digest& previous, const FactView& fact);
-
-/// Errc::damaged naming the sequence when the checksum, or the digest of a loaded body, does not hold.
-[[nodiscard]] core::Result<void> check_fact(const Fact& fact, const Digest& previous);
 
 }  // namespace heddle::journal

@@ -39,8 +39,8 @@ struct Head {
 
 enum class Bodies : std::uint8_t { load, digests_only };
 
-/// What to read. Absent conditions hold for every fact. Reading by flow or by one kind uses an index; by time alone,
-/// the journal is scanned.
+/// What to read. Absent conditions hold for every fact. Reading a flow uses an index; everything else reads all facts
+/// from `from` on and passes over those that do not match. Both notice when a fact is missing.
 struct Query {
   std::uint64_t from = 1;  ///< the lowest sequence
   std::optional<std::string> flow;

@@ -1,0 +1,176 @@
+// Journals in SQLite whose bytes changed under them: cut, flipped, not writable. What comes back is an error or what
+// was written; never less, never something else.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heddle/journal/core/replay.h"
+#include "heddle/journal/sqlite/sqlite.h"
+#include "journal_folder.h"
+#include "journal_vfs.h"
+
+namespace heddle::journal::testing {
+namespace {
+
+using core::Errc;
+
+std::vector<Draft> drafts() {
+  std::vector<Draft> made;
+  for (int i = 0; i < 6; ++i) {
+    made.push_back({i % 2 == 0 ? "f" : "g", std::to_string(i), i % 3 == 0 ? Kind::intent : Kind::outcome, "{\"a\":1}",
+                    "[" + std::to_string(i) + "]"});
+  }
+  made[4].body = '"' + std::string(5000, 'b') + '"';
+  return made;
+}
+
+// What reading everything, and reading flow "g", gave: facts, or an error.
+struct Seen {
+  std::optional<core::Error> error;
+  std::vector<Fact> facts;
+  std::vector<Fact> of_flow;
+};
+
+class Damage : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write_create, vfs_.name()}).value();
+    for (const Draft& draft : drafts()) ASSERT_TRUE(store->append_one(draft).ok());
+    before_ = look();
+    ASSERT_FALSE(before_.error);
+    ASSERT_EQ(before_.facts.size(), 6U);
+    ASSERT_EQ(before_.of_flow.size(), 3U);
+  }
+
+  Seen look() {
+    Seen seen;
+    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write, vfs_.name()});
+    if (!store.ok()) return {store.error(), {}, {}};
+    auto all = store.value()->read({}, {});
+    if (!all.ok()) return {all.error(), {}, {}};
+    seen.facts = std::move(all.value().facts);
+    Query query;
+    query.flow = "g";
+    auto flow = store.value()->read(query, {});
+    if (!flow.ok()) return {flow.error(), {}, {}};
+    seen.of_flow = std::move(flow.value().facts);
+    return seen;
+  }
+
+  // Puts these bytes in the place of the journal, without a WAL, and looks.
+  void expect_error_or_all(const std::string& bytes, const std::string& what) {
+    std::filesystem::remove(folder_.file("journal-wal"));
+    std::filesystem::remove(folder_.file("journal-shm"));
+    write_file(folder_.file(), bytes);
+    const Seen seen = look();
+    if (seen.error) {
+      ++errors_;
+      EXPECT_TRUE(seen.error->code == Errc::damaged || seen.error->code == Errc::not_found ||
+                  seen.error->code == Errc::unsupported || seen.error->code == Errc::system ||
+                  seen.error->code == Errc::exhausted)
+          << what << ": " << seen.error->message();
+      return;
+    }
+    ++unharmed_;
+    EXPECT_EQ(seen.facts, before_.facts) << what;
+    EXPECT_EQ(seen.of_flow, before_.of_flow) << what;
+  }
+
+  FaultyVfs vfs_;
+  Folder folder_{Where::memory};
+  Seen before_;
+  int errors_ = 0;
+  int unharmed_ = 0;
+};
+
+// JRN-5
+TEST_F(Damage, ACutAtEveryByteIsAnError) {
+  const std::string whole = read_file(folder_.file());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    expect_error_or_all(whole.substr(0, size), "cut to " + std::to_string(size));
+  }
+  expect_error_or_all(whole, "whole");
+  EXPECT_EQ(unharmed_, 1);
+}
+
+// JRN-5: every byte that carries something, and one in 256 of the blank rest.
+TEST_F(Damage, AFlippedByteIsAnErrorOrHarmless) {
+  const std::string whole = read_file(folder_.file());
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    if (whole[at] == '\0' && at % 256 != 0) continue;
+    for (const unsigned flip : {1U << at % 8, 0xFFU}) {
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ flip);
+      expect_error_or_all(flipped, "byte " + std::to_string(at) + " ^ " + std::to_string(flip));
+    }
+  }
+  EXPECT_GT(errors_, 1000);
+  RecordProperty("harmless", std::to_string(unharmed_));
+}
+
+// JRN-5: what was appended after unnoticed damage is there too, and nothing of what was before has changed.
+TEST_F(Damage, AppendingToADamagedJournalDestroysNothing) {
+  const std::string whole = read_file(folder_.file());
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    if (whole[at] == '\0' && at >= 100) continue;
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ 0x01U);
+    std::filesystem::remove(folder_.file("journal-wal"));
+    std::filesystem::remove(folder_.file("journal-shm"));
+    write_file(folder_.file(), flipped);
+    {
+      const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write, vfs_.name()});
+      if (!store.ok() || !store.value()->append_one(drafts()[0]).ok()) continue;
+    }
+    Seen seen = look();
+    if (seen.error) continue;
+    ASSERT_EQ(seen.facts.size(), 7U) << "byte " << at;
+    seen.facts.pop_back();
+    ASSERT_EQ(seen.facts, before_.facts) << "byte " << at;
+  }
+}
+
+// JRN-5: a WAL that is cut, as a crash cuts it, is an earlier state: whole appends from the first one on.
+TEST_F(Damage, ACutLogIsAnEarlierState) {
+  const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write, vfs_.name()}).value();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->append(drafts(), {}).ok());
+  const std::string main = read_file(folder_.file());
+  const std::string wal = read_file(folder_.file("journal-wal"));
+  const Folder cut(Where::memory);
+  for (std::size_t size = 0; size <= wal.size(); size += 97) {
+    std::filesystem::remove(cut.file("journal-shm"));
+    write_file(cut.file(), main);
+    write_file(cut.file("journal-wal"), wal.substr(0, size));
+    const auto reopened = open_sqlite(cut.file(), {SqliteMode::read_write, vfs_.name()});
+    ASSERT_TRUE(reopened.ok()) << reopened.error().message();
+    const auto page = reopened.value()->read({}, {});
+    ASSERT_TRUE(page.ok()) << page.error().message();
+    EXPECT_EQ(page.value().facts.size() % 6, 0U);
+    EXPECT_TRUE(verify(*reopened.value()).ok());
+  }
+}
+
+// JRN-5: an ordinary user, a file of somebody else's. Root may write anywhere, hence the child.
+TEST_F(Damage, AFileThatMayNotBeWrittenIsAClearError) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become an ordinary user in a child";
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder_.file().c_str(), 0444), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0) ::_exit(10);
+    const auto writable = open_sqlite(folder_.file());
+    if (writable.ok()) ::_exit(11);
+    if (writable.error().code != Errc::system || writable.error().sys_errno != EACCES) ::_exit(12);
+    if (writable.error().message().find(folder_.file()) == std::string::npos) ::_exit(13);
+    if (open_sqlite(folder_.file("new")).error().sys_errno != EACCES) ::_exit(14);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace heddle::journal::testing
