@@ -131,9 +131,9 @@ TEST(Spawn, ThreadsShareASupervisor) {
 
 // Runs in a child, since hard limits do not come back for an ordinary user. 0, or what went wrong.
 int spawn_under_lower_limits() {
-  const rlimit data{64U << 20, 64U << 20};
+  const rlimit cpu{600, 600};
   const rlimit locked{0, 0};
-  if (::setrlimit(RLIMIT_DATA, &data) != 0 || ::setrlimit(RLIMIT_MEMLOCK, &locked) != 0) return 1;
+  if (::setrlimit(RLIMIT_CPU, &cpu) != 0 || ::setrlimit(RLIMIT_MEMLOCK, &locked) != 0) return 1;
   auto supervisor = start_supervisor();
   if (!supervisor.ok()) return 2;
   auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
@@ -141,7 +141,7 @@ int spawn_under_lower_limits() {
   std::ifstream limits("/proc/" + std::to_string(started.value().guest.pid()) + "/limits");
   std::string line;
   while (std::getline(limits, line)) {
-    if (line.find("Max data size             67108864             67108864") == 0) return 0;
+    if (line.find("Max cpu time              600                  600") == 0) return 0;
   }
   return 4;
 }
