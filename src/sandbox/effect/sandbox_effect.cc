@@ -29,11 +29,16 @@ UntypedFailure refused_input(std::string_view why) {
 }
 
 SandboxFailure on(Channel channel, std::string message) {
-  return {channel, std::nullopt, std::nullopt, std::move(message)};
+  SandboxFailure failure;
+  failure.channel = channel;
+  failure.message = std::move(message);
+  return failure;
 }
 
 SandboxFailure exceeded(Limit limit, std::string message) {
-  return {Channel::limit_exceeded, limit, std::nullopt, std::move(message)};
+  SandboxFailure failure = on(Channel::limit_exceeded, std::move(message));
+  failure.limit = limit;
+  return failure;
 }
 
 std::string bytes_over(std::string_view what, std::uint64_t ceiling) {
@@ -148,6 +153,8 @@ Reply map_outcome(spi::Outcome outcome, const Limits& limits, const std::optiona
   if (failure.channel == Channel::script_error) {
     if (outcome.name) failure.name = core::bound_text(*outcome.name);
     failure.message = core::bound_text(outcome.message);
+    failure.line = outcome.line;
+    failure.column = outcome.column;
   } else if (failure.channel == Channel::input_too_large) {
     failure.message =
         "the input did not fit into the script's memory of " + std::to_string(limits.run.memory_bytes) + " bytes";

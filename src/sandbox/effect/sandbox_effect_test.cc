@@ -122,6 +122,12 @@ TEST(SandboxEffect, BoundsWhatAScriptThrew) {
   EXPECT_EQ(core::utf16_units(reply.typed().message), core::kMaxGuestTextUnits);
   EXPECT_EQ(reply.typed().message.substr(0, 7), "a\uFFFD\uFFFD");
   EXPECT_FALSE(run_with(Outcome::threw(std::nullopt, "m")).typed().name.has_value());
+  Outcome placed = Outcome::threw("E", "m");
+  placed.line = 3;
+  placed.column = 4;
+  const auto where = run_with(placed);
+  EXPECT_EQ(where.typed().line, 3U);
+  EXPECT_EQ(where.typed().column, 4U);
 }
 
 // SBX-7, SBX-10

@@ -26,6 +26,9 @@ struct Outcome {
   LimitKind limit = LimitKind::wall_clock;
   std::optional<std::string> name;  ///< of the thrown error ("TypeError"), where there is one
   std::string message;
+  /// threw: where in the script, from 1; 0 when unknown. For people only, since a script can forge it.
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
 
   [[nodiscard]] static Outcome ok(std::string value_json);
   /// For a completion value that JSON does not know (undefined, a function): delivered as null.
