@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "heddle/sandbox/quickjs/backend.h"
+#include "heddle/sandbox/spi/pending.h"
+
+namespace heddle::sandbox::quickjs {
+namespace {
+
+using SpiOutcome = spi::Outcome;
+
+bool is_start_up(core::Errc code) {
+  return code == core::Errc::start_up || code == core::Errc::confinement || code == core::Errc::untrusted_program;
+}
+
+SpiOutcome limit_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::cpu:
+      return SpiOutcome::limited(spi::LimitKind::cpu);
+    case LimitKind::wall_clock:
+      return SpiOutcome::limited(spi::LimitKind::wall_clock);
+    case LimitKind::memory:
+    case LimitKind::output:  // over what the run's memory can hold: see WorkerEvaluation's limits
+      return SpiOutcome::limited(spi::LimitKind::memory);
+  }
+  return {};
+}
+
+// Throws WorkerStartUpError: the interface's way to let an error keep its type (SBX-19).
+SpiOutcome to_spi(Outcome outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::ok:
+      return SpiOutcome::ok(std::move(outcome.value));
+    case Outcome::Kind::threw: {
+      SpiOutcome threw = SpiOutcome::threw(std::move(outcome.name), std::move(outcome.message));
+      threw.line = outcome.line;
+      threw.column = outcome.column;
+      return threw;
+    }
+    case Outcome::Kind::limit:
+      return limit_of(outcome.limit);
+    case Outcome::Kind::input_too_large:
+      return SpiOutcome::input_too_large();
+    case Outcome::Kind::infrastructure:
+      if (is_start_up(outcome.error.code)) throw WorkerStartUpError(std::move(outcome.error));
+      return SpiOutcome::infrastructure(outcome.error.message());
+    case Outcome::Kind::cancelled:
+      return SpiOutcome::infrastructure("the run was cancelled");
+  }
+  return {};
+}
+
+class WorkerEvaluation final : public spi::Evaluation {
+ public:
+  WorkerEvaluation(Run run, std::stop_token stop) : fd_(run.fd()), run_(std::move(run)), stop_(std::move(stop)) {}
+  [[nodiscard]] int ready_fd() const noexcept override { return fd_; }
+  [[nodiscard]] std::optional<SpiOutcome> take() override {
+    if (!run_) return std::nullopt;
+    if (stop_.stop_requested()) {
+      run_.reset();  // ends the worker's run
+      return SpiOutcome::infrastructure("the run was stopped");
+    }
+    auto outcome = run_->poll();
+    if (!outcome) return std::nullopt;
+    return to_spi(*std::move(outcome));
+  }
+
+ private:
+  const int fd_;
+  std::optional<Run> run_;
+  std::stop_token stop_;
+};
+
+class WorkerBackend final : public spi::SandboxBackend {
+ public:
+  WorkerBackend(std::unique_ptr<Pool> pool, WorkerBackendOptions options)
+      : options_(std::move(options)), pool_(std::move(pool)) {}
+
+  [[nodiscard]] spi::Capabilities capabilities() const override {
+    spi::Capabilities capabilities;
+    capabilities.language = "javascript";
+    capabilities.network = spi::Network::none;
+    capabilities.wall_clock = spi::WallClock::hard;
+    capabilities.memory = true;
+    capabilities.cpu = options_.cpu.count() > 0;
+    capabilities.fresh_per_run = true;
+    return capabilities;
+  }
+
+  [[nodiscard]] std::unique_ptr<spi::Evaluation> evaluate(spi::Request request) override {
+    const auto pool = pool_now();
+    if (pool == nullptr) return spi::ready(SpiOutcome::infrastructure("sandbox: the backend is closed"));
+    RunRequest run;
+    run.script = std::move(request.script);
+    run.input_json = std::move(request.input_json);
+    run.limits.wall_clock = request.limits.wall_clock;
+    run.limits.memory_bytes = request.limits.memory_bytes;
+    run.limits.cpu = options_.cpu;
+    // JSON text of the result lies in the run's memory before it is sent, so this never is what ends a run.
+    run.limits.output_bytes = std::min(request.limits.memory_bytes, options_.pool.max_transfer_bytes);
+    auto started = pool->start(std::move(run));
+    if (!started.ok()) return spi::ready(SpiOutcome::infrastructure(started.error().message()));
+    return std::make_unique<WorkerEvaluation>(std::move(started).value(), std::move(request.stop));
+  }
+
+  void warm() override {
+    // Advice only: what fails here fails again, and is told, in the run that needs it.
+    if (const auto pool = pool_now()) [[maybe_unused]]
+      const auto warmed = pool->warm();
+  }
+
+  void close() override {
+    std::shared_ptr<Pool> last;
+    const std::lock_guard lock(mutex_);
+    last.swap(pool_);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Pool> pool_now() const {
+    const std::lock_guard lock(mutex_);
+    return pool_;
+  }
+
+  const WorkerBackendOptions options_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Pool> pool_;
+};
+
+}  // namespace
+
+WorkerStartUpError::WorkerStartUpError(core::Error error)
+    : std::runtime_error(error.message()), error_(std::make_shared<const core::Error>(std::move(error))) {}
+
+core::Result<std::unique_ptr<spi::SandboxBackend>> make_worker_backend(WorkerBackendOptions options) {
+  if (options.cpu.count() < 0) {
+    return core::make_error(core::Errc::invalid_argument, "make a QuickJS backend", "a CPU time below zero");
+  }
+  options.pool.max_transfer_bytes = std::max(options.pool.max_transfer_bytes, options.pool.max_memory_bytes);
+  HEDDLE_ASSIGN(auto pool, Pool::create(options.pool));
+  return std::unique_ptr<spi::SandboxBackend>(std::make_unique<WorkerBackend>(std::move(pool), std::move(options)));
+}
+
+std::chrono::milliseconds backend_grace(const PoolOptions& options) {
+  return std::max<std::chrono::milliseconds>(
+      std::chrono::minutes(1), options.cold_start + options.liveness_wait + options.soft_grace + options.hard_grace);
+}
+
+}  // namespace heddle::sandbox::quickjs
