@@ -46,7 +46,7 @@ TEST(ElfFile, SurvivesBentFiles) {
   std::memcpy(&header, good.data(), sizeof header);
   const auto bend = [&](std::size_t offset, std::size_t end) {
     for (std::size_t at = offset; at < end; ++at) {
-      for (const unsigned char value : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
+      for (const int value : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
         std::string bent = good;
         bent[at] = static_cast<char>(value);
         const auto file = parse_elf(std::move(bent));
