@@ -100,8 +100,11 @@ TEST(Cases, EachGivesWhatItSaysAndTheNextRunIsClean) {
   ASSERT_GT(cases.size(), 50U);
   std::vector<Json> lines;
   for (const Json& one : cases) {
-    lines.push_back(line(one.at("script"), one.value("input", Json()), document.at("limits")));
-    lines.push_back(line(one.value("next_run", Json(kCleanProbe)), Json{{"k", 1}}, document.at("limits")));
+    // What must end by something else than the clock gets time enough for a machine that is busy.
+    Json limits = document.at("limits");
+    if (one.at("id").get<std::string>().rfind("time-", 0) != 0) limits["wall_clock_ms"] = 20'000;
+    lines.push_back(line(one.at("script"), one.value("input", Json()), limits));
+    lines.push_back(line(one.value("next_run", Json(kCleanProbe)), Json{{"k", 1}}, limits));
   }
   const std::vector<Json> outcomes = run_batch(lines);
   ASSERT_EQ(outcomes.size(), lines.size());
