@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "args.h"
+#include "doctor_command.h"
 #include "heddle/core/text.h"
 #include "json.h"
 #include "line_jobs.h"
@@ -267,8 +268,9 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   };
   auto stdio = complete_stdio();
   if (!stdio.ok()) return fail(stdio.error(), row_of(OutcomeKind::failed).exit_code);
-  auto options = parse_args(argc > 0 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>(),
-                            std::thread::hardware_concurrency());
+  const auto args = argc > 0 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>();
+  if (!args.empty() && args.front() == "doctor") return run_doctor(args, [] { return jail::probe_machine(); });
+  auto options = parse_args(args, std::thread::hardware_concurrency());
   if (!options.ok()) {
     complain("heddle: " + core::printable_line(options.error().step) +
              (options.error().context.empty() ? "" : ": " + core::printable_line(options.error().context)) +
