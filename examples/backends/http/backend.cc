@@ -103,7 +103,7 @@ class Engine final : public spi::BlockingEngine {
     headers.add("Content-Type: application/json");
     headers.add("Expect:");
     std::string answer;
-    const auto patience = request.limits.wall_clock + kServiceTime;
+    const std::chrono::milliseconds patience = request.limits.wall_clock + kServiceTime;
     curl_easy_setopt(easy.handle, CURLOPT_URL, url_.c_str());
     curl_easy_setopt(easy.handle, CURLOPT_PROXY, "");
     curl_easy_setopt(easy.handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -112,7 +112,7 @@ class Engine final : public spi::BlockingEngine {
     curl_easy_setopt(easy.handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     curl_easy_setopt(easy.handle, CURLOPT_POSTFIELDS, body.data());
     curl_easy_setopt(easy.handle, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
-    curl_easy_setopt(easy.handle, CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count() / 1ms.count()));
+    curl_easy_setopt(easy.handle, CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count()));
     curl_easy_setopt(easy.handle, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(easy.handle, CURLOPT_WRITEDATA, &answer);
     curl_multi_add_handle(multi.handle, easy.handle);
