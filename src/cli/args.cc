@@ -152,7 +152,7 @@ std::string help_text() {
 Usage:
   heddle run SCRIPT [--input FILE | --input-json TEXT | --each FILE] [OPTIONS]
   heddle run --batch FILE [OPTIONS]
-  heddle doctor [--json]       what this machine lets Heddle enforce, and why not
+  heddle doctor [--json]     what this machine lets Heddle enforce, and why not
   heddle --version | --help
 
 SCRIPT sees the global `input`; its completion value is the result. A FILE or

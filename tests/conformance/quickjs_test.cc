@@ -181,7 +181,9 @@ TEST(QuickJsCases, AreTheSameInBothModes) {
   int compared = 0;
   for (const Json& one : by_workers.document.at("cases")) {
     const Json& expected = one.at("expect");
-    if (!one.contains("script") || expected.contains("any_of") || one.at("id").get<std::string>().rfind("time-", 0) == 0) continue;
+    if (!one.contains("script") || expected.contains("any_of") ||
+        one.at("id").get<std::string>().rfind("time-", 0) == 0)
+      continue;
     SCOPED_TRACE(one.at("id").get<std::string>());
     const std::string script = one.at("script").get<std::string>();
     const Json input = one.value("input", Json());

@@ -61,8 +61,8 @@ using BackendFactory = std::function<std::shared_ptr<spi::SandboxBackend>()>;
 
 struct Options {
   std::chrono::milliseconds case_timeout{120'000};  ///< a case that takes longer has failed
-  std::chrono::milliseconds runaway_clock{500};    ///< the wall clock that the runaway loop is given
-  std::chrono::milliseconds script_clock{20'000};  ///< that every other script is given
+  std::chrono::milliseconds runaway_clock{500};     ///< the wall clock that the runaway loop is given
+  std::chrono::milliseconds script_clock{20'000};   ///< that every other script is given
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;
   /// How an evaluation is run. For the kit's own tests, which put a broken effect here.
   std::function<SandboxEffect::Reply(const SandboxEffect&, const SandboxEvalInput&, const std::stop_token&)> evaluate;
