@@ -25,7 +25,9 @@ Exit codes: 0 all that a script worker needs is enforced here, 20 it is not,
 64 usage, 74 output not written.
 )";
 
-void complain(const std::string& line) { std::fprintf(stderr, "heddle: %s\n", core::printable_line(line).c_str()); }
+void complain(const std::string& line) {
+  (void)std::fprintf(stderr, "heddle: %s\n", core::printable_line(line).c_str());
+}
 
 // `text` in lines of at most kColumns: the first begins with `first`, the others with `indent` spaces. A word that is
 // longer stands alone.

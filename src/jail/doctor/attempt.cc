@@ -39,7 +39,7 @@ Attempt in_child(Body body) {
   if (pid < 0) return errno;
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::signal(SIGALRM, SIG_DFL);
+    (void)::signal(SIGALRM, SIG_DFL);
     ::alarm(kChildSeconds);
     // Raw: nothing that a sanitizer hangs on it runs under a filter.
     const int status = body();

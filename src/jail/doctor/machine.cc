@@ -145,7 +145,7 @@ std::string find_container(const std::string& root, const char* container_variab
   if (container_variable != nullptr && container_variable[0] != '\0') return container_variable;
   if (exists(root + "/run/.containerenv")) return "podman";
   if (exists(root + "/.dockerenv")) return "docker";
-  const std::string told = first_line(root + "/run/systemd/container");
+  std::string told = first_line(root + "/run/systemd/container");
   if (!told.empty()) return told;
   const std::string groups = read_text(root + "/proc/1/cgroup");
   for (const char* name : {"kubepods", "docker", "lxc", "containerd"}) {
