@@ -42,7 +42,8 @@ if(HEDDLE_SANITIZE)
   endif()
   set(heddle_sanitizer_environment
     "ASAN_OPTIONS=abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1"
-    "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0")
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
 endif()
 
 # Installed programs and folders are writable by their owner alone, whatever the installer's umask.
