@@ -52,7 +52,7 @@ int run() {
     hash.time([&] { good = good && effect::ContentAddress::of(script) == input.script; });
   }
   if (!good) {
-    std::fputs("bench: an evaluation gave no value\n", stderr);
+    (void)std::fputs("bench: an evaluation gave no value\n", stderr);
     return 1;
   }
   print_heading();
