@@ -2,8 +2,12 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <cerrno>
+
+#include "heddle/jail/confine/confine.h"
+#include "heddle/jail/confine/notify.h"
 
 namespace heddle::supervisor {
 namespace {
@@ -22,12 +26,23 @@ wire::Message refusal(const jail::Failure& failure) {
   return reply;
 }
 
+// The pair over which a guest's listener comes; the far end becomes the last of the guest's descriptors, kNotifyFd.
+jail::Failure add_notify_socket(jail::SpawnPlan& plan, core::Fd& near_end) {
+  if (plan.notify == jail::NotifyOrder::off) return {};
+  if (plan.descriptors.size() != jail::kNotifyFd - jail::kChannelFd) return {jail::Step::request, EINVAL, 0};
+  int raw[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw) != 0) return {jail::Step::notify_socket, errno, 0};
+  near_end = core::Fd(raw[0]);
+  plan.descriptors.emplace_back(raw[1]);
+  return {};
+}
+
 }  // namespace
 
-core::Result<void> Supervisor::watch(const core::Fd& fd, std::uint64_t id) {
+core::Result<void> Supervisor::watch(const core::Fd& fd, std::uint64_t key) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = id;
+  event.data.u64 = key;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) return core::system_error("epoll_ctl");
   return {};
 }
@@ -44,7 +59,7 @@ core::Result<void> Supervisor::run() {
     if (ready < 0) return core::system_error("epoll_wait");
     if (event.data.u64 == kHostKey) return {};
     if (event.data.u64 != kControlKey) {
-      look_at(event.data.u64);
+      HEDDLE_TRY(handle(event.data.u64));
       continue;
     }
     const core::Result<void> served = serve();
@@ -53,12 +68,46 @@ core::Result<void> Supervisor::run() {
   }
 }
 
+void Supervisor::unwatch(const core::Fd& fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd.get(), nullptr); }
+
+core::Result<void> Supervisor::handle(std::uint64_t key) {
+  const auto source = static_cast<Source>(key & 3U);
+  if (source != Source::process) return notified(key >> 2U, source);
+  look_at(key >> 2U);
+  return {};
+}
+
+core::Result<void> Supervisor::notified(std::uint64_t id, Source source) {
+  const auto found = guests_.find(id);
+  if (found == guests_.end()) return {};
+  Guest& guest = found->second;
+  jail::Notifier& notifier = guest.notifier;
+  const core::Fd& readable = source == Source::socket ? notifier.socket() : notifier.listener();
+  if (!readable.valid()) return {};
+  switch (source == Source::socket ? notifier.take_message() : notifier.serve()) {
+    case jail::Notifier::Verdict::go_on:
+      return {};
+    case jail::Notifier::Verdict::listen:
+      return watch(notifier.listener(), event_key(id, Source::listener));
+    case jail::Notifier::Verdict::closed:
+      unwatch(readable);
+      return {};
+    case jail::Notifier::Verdict::kill:
+      unwatch(readable);
+      (void)guest.process.send_signal(SIGKILL);  // fails only when it has ended
+      return {};
+  }
+  return {};
+}
+
 core::Result<void> Supervisor::serve() {
   HEDDLE_ASSIGN(jail::Packet packet, jail::receive_packet(control_, core::Deadline::never()));
   const std::string op = packet.message.op();
   if (op == "spawn") return spawn(std::move(packet));
   if (op == "status") return status(packet.message);
   if (op == "close") return close(packet.message);
+  if (op == "notify") return notify(packet.message);
+  if (op == "denials") return denials(packet.message);
   if (op == "hello") return hello(packet.message);
   return core::make_error(Errc::protocol, "read a request", "unknown request " + op);
 }
@@ -73,13 +122,22 @@ core::Result<void> Supervisor::hello(wire::Message& request) {
 
 core::Result<void> Supervisor::spawn(jail::Packet packet) {
   HEDDLE_ASSIGN(jail::SpawnPlan plan, jail::decode_spawn(std::move(packet)));
+  core::Fd notify_socket;
+  const jail::Failure unready = add_notify_socket(plan, notify_socket);
+  if (unready.step != jail::Step::none) return jail::send_packet(control_, refusal(unready), {});
+  const jail::NotifyOrder order = plan.notify;
+  const std::uint32_t quota = plan.denial_quota;
   jail::SpawnResult spawned = jail::spawn(std::move(plan));
   if (spawned.failure.step != jail::Step::none) return jail::send_packet(control_, refusal(spawned.failure), {});
 
   const std::uint64_t id = next_id_++;
   Guest& guest = guests_[id];
   guest.process = std::move(spawned.child);
-  HEDDLE_TRY(watch(guest.process.fd(), id));
+  HEDDLE_TRY(watch(guest.process.fd(), event_key(id, Source::process)));
+  if (order != jail::NotifyOrder::off) {
+    guest.notifier = jail::Notifier(order, quota, spawned.pid, std::move(notify_socket));
+    HEDDLE_TRY(watch(guest.notifier.socket(), event_key(id, Source::socket)));
+  }
   wire::Message reply("spawned");
   reply.set("id", id).set("pid", static_cast<std::uint32_t>(spawned.pid));
   return jail::send_packet(control_, reply, {&guest.process.fd()});
@@ -104,6 +162,18 @@ core::Result<void> Supervisor::status(wire::Message& request) {
   return jail::send_packet(control_, reply, {});
 }
 
+core::Result<void> Supervisor::denials(wire::Message& request) {
+  std::uint64_t id = 0;
+  HEDDLE_ASSIGN(Guest * guest, find(request, id));
+  return jail::send_packet(control_, jail::encode_denials(guest->notifier.log()), {});
+}
+
+core::Result<void> Supervisor::notify(wire::Message& request) {
+  std::uint64_t id = 0;
+  HEDDLE_ASSIGN(Guest * guest, find(request, id));
+  return jail::send_packet(control_, jail::encode_notify(guest->notifier), {});
+}
+
 // Never waits: a guest in the middle of a system call may take a while to die. It is reaped when it has.
 core::Result<void> Supervisor::close(wire::Message& request) {
   std::uint64_t id = 0;
@@ -126,8 +196,10 @@ void Supervisor::look_at(std::uint64_t id) {
   Guest& guest = found->second;
   if (guest.ending.state == jail::Ending::State::alive) guest.ending = jail::reap(guest.process);
   if (guest.ending.state == jail::Ending::State::alive) return;
+  guest.ending.denial_quota = guest.notifier.quota_spent();
+  guest.notifier.end();
   // Leaves the set; the descriptor stays open until the host has closed the guest.
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, guest.process.fd().get(), nullptr);
+  unwatch(guest.process.fd());
   if (guest.forgotten) guests_.erase(found);
 }
 

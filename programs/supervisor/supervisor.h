@@ -1,4 +1,5 @@
-// The supervisor's state and loop. One thread, no timers, no data of a guest's ever passes through it.
+// The supervisor's state and loop. One thread, no timers. Of a guest's data only what its refused calls
+// point at passes through, uninterpreted.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +29,28 @@ class Supervisor {
   struct Guest {
     core::Pidfd process;
     jail::Ending ending;
+    jail::Notifier notifier;
     bool forgotten = false;  // closed by the host before its end was seen
   };
 
-  [[nodiscard]] core::Result<void> watch(const core::Fd& fd, std::uint64_t id);
+  // What of a guest's an event is about; with its id the key in the epoll set.
+  enum class Source : std::uint8_t { process, socket, listener };
+  [[nodiscard]] static std::uint64_t event_key(std::uint64_t id, Source source) {
+    return id << 2U | static_cast<std::uint64_t>(source);
+  }
+
+  [[nodiscard]] core::Result<void> watch(const core::Fd& fd, std::uint64_t key);
+  void unwatch(const core::Fd& fd);
   [[nodiscard]] core::Result<void> serve();
   [[nodiscard]] core::Result<void> hello(wire::Message& request);
   [[nodiscard]] core::Result<void> spawn(jail::Packet packet);
   [[nodiscard]] core::Result<void> status(wire::Message& request);
   [[nodiscard]] core::Result<void> close(wire::Message& request);
+  [[nodiscard]] core::Result<void> notify(wire::Message& request);
+  [[nodiscard]] core::Result<void> denials(wire::Message& request);
   [[nodiscard]] core::Result<Guest*> find(wire::Message& request, std::uint64_t& id);
+  [[nodiscard]] core::Result<void> handle(std::uint64_t key);
+  [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source);
   void look_at(std::uint64_t id);
   void end_all();
 

@@ -4,6 +4,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "denial_reader.h"
+#include "heddle/jail/confine/landlock.h"
+#include "heddle/jail/launch/control.h"
 #include "link.h"
 #include "process_status.h"
 
@@ -18,6 +23,13 @@ core::Error not_confined(const std::string& what) {
   return core::make_error(Errc::confinement, "verify a guest's confinement", what + "; the guest was sent nothing");
 }
 
+core::Result<NotifyReport> ask_notified(Link& link, std::uint64_t id) {
+  wire::Message request("notify");
+  request.set("id", id);
+  HEDDLE_ASSIGN(Packet reply, link.ask(request));
+  return decode_notify(reply.message);
+}
+
 Death as_death(const Ending& ending, bool killed) {
   Death death;
   death.code = ending.code;
@@ -27,6 +39,7 @@ Death as_death(const Ending& ending, bool killed) {
     death.kind = Death::Kind::exited;
   } else {
     death.kind = killed && ending.code == SIGKILL ? Death::Kind::killed : Death::Kind::signalled;
+    if (ending.denial_quota && ending.code == SIGKILL) death.kind = Death::Kind::denial_quota;
   }
   return death;
 }
@@ -41,7 +54,11 @@ Guest& Guest::operator=(Guest&& other) noexcept {
   pid_ = other.pid_;
   process_ = std::move(other.process_);
   identity_ = other.identity_;
+  profile_ = other.profile_;
+  limits_ = other.limits_;
+  denials_ = other.denials_;
   killed_ = other.killed_;
+  unknown_told_ = other.unknown_told_;
   death_ = other.death_;
   return *this;
 }
@@ -62,7 +79,55 @@ core::Result<void> Guest::verify_confined() const {
   for (const std::uint32_t uid : status.uids) {
     if (uid != expected) return not_confined("it runs as user " + std::to_string(uid));
   }
-  return {};
+  return verify_notified();
+}
+
+core::Result<void> Guest::verify_notified() const {
+  if (denials_.notifications == Notifications::off) return {};
+  HEDDLE_ASSIGN(const NotifyReport report, ask_notified(*link_, id_));
+  if (report.state == NotifyState::listening) return {};
+  if (report.state == NotifyState::killing && denials_.notifications == Notifications::if_available) return {};
+  return not_confined(report.state == NotifyState::killing ? "its refused calls are notified to nobody"
+                                                           : "its listener is not in the supervisor's hands");
+}
+
+core::Result<Applied> Guest::applied() const {
+  if (!link_) return core::make_error(Errc::closed, "read what confines a guest");
+  HEDDLE_ASSIGN(const ProcessStatus status, read_status(pid_, process_));
+  HEDDLE_ASSIGN(const NotifyReport report, ask_notified(*link_, id_));
+  Applied applied;
+  applied.profile = profile_;
+  applied.limits = limits_;
+  applied.uid = status.uids[1];
+  applied.own_identity = identity_ != 0;
+  applied.landlock_abi = std::clamp(landlock_abi(), 0, kLandlockNewestAbi);
+  applied.no_new_privs = status.no_new_privs == 1;
+  applied.filters = status.seccomp_filters - std::min(status.seccomp_filters, link_->outer_filters());
+  applied.notified = static_cast<Notified>(report.state);
+  applied.notified_error = report.error;
+  applied.denial_quota = denials_.quota;
+  return applied;
+}
+
+core::Result<Denials> Guest::take_denials() {
+  if (!link_) return core::make_error(Errc::closed, "ask for a guest's denials");
+  Denials taken;
+  for (;;) {
+    wire::Message request("denials");
+    request.set("id", id_);
+    HEDDLE_ASSIGN(Packet reply, link_->ask(request));
+    HEDDLE_ASSIGN(const DenialReport report, decode_denials(std::move(reply.message)));
+    for (const DenialRecord& record : report.records) taken.denials.push_back(read_denial(profile_, record));
+    taken.total = report.total;
+    taken.dropped = report.dropped;
+    if (report.records.size() < kDenialsAPacket) break;
+  }
+  if (death_ && death_->kind == Death::Kind::signalled && death_->code == SIGSYS) {
+    ++taken.total;
+    if (!unknown_told_) taken.denials.push_back(unknown_denial(profile_));
+    unknown_told_ = true;
+  }
+  return taken;
 }
 
 core::Result<std::chrono::nanoseconds> Guest::cpu_time() const {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kLeastData = 1U << 20;
 constexpr std::uint64_t kLeastStack = 128U << 10;
-constexpr std::uint64_t kLeastFiles = 5;  // those that it is born with
+constexpr std::uint64_t kLeastFiles = 6;  // those that it is born with
 
 core::Error senseless(const std::string& what) {
   return core::make_error(core::Errc::invalid_argument, "make a policy", what);
@@ -18,20 +18,27 @@ core::Result<void> check(const Limits& limits) {
   if (limits.data_bytes < kLeastData) return senseless("data_bytes: at least 1 MiB, or no program starts");
   if (limits.stack_bytes < kLeastStack) return senseless("stack_bytes: at least 128 KiB, or no program starts");
   if (limits.cpu.count() < 1) return senseless("cpu: at least one second");
-  if (limits.open_files < kLeastFiles) return senseless("open_files: at least 5");
+  if (limits.open_files < kLeastFiles) return senseless("open_files: at least 6");
   if (limits.processes < 1) return senseless("processes: at least 1");
   return {};
 }
 
 }  // namespace
 
-core::Result<Policy> Policy::script(const Limits& limits) {
+core::Result<Policy> Policy::script(const Limits& limits, const DenialOptions& denials) {
   HEDDLE_TRY(check(limits));
+  if (denials.quota == 0) return senseless("quota of denials: at least 1");
   auto state = std::make_shared<State>();
   state->profile = Profile::script;
   state->limits = limits;
-  HEDDLE_ASSIGN(state->filter, build_filter(syscall_table(Profile::script)));
-  HEDDLE_ASSIGN(state->sealed_filter, core::sealed_memory("heddle-filter", state->filter));
+  state->denials = denials;
+  const SyscallTable table = syscall_table(Profile::script);
+  if (denials.notifications != Notifications::off) {
+    HEDDLE_ASSIGN(state->filter, build_filter(table, Refusal::notify));
+  }
+  HEDDLE_ASSIGN(state->killing_filter, build_filter(table, Refusal::kill));
+  HEDDLE_ASSIGN(state->sealed_filter,
+                core::sealed_memory("heddle-filter", pack_filters(state->filter, state->killing_filter)));
   return Policy(std::move(state));
 }
 

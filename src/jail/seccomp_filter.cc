@@ -2,15 +2,18 @@
 
 #include <linux/bpf_common.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
 #include "heddle/core/fd.h"
+#include "heddle/jail/confine/filters.h"
 
 namespace heddle::jail {
 namespace {
@@ -23,10 +26,16 @@ core::Error failed(const char* what, int result, const char* call = "") {
   return core::system_error(-result, std::string("build the system call filter: ") + what, call);
 }
 
-std::uint32_t action(Answer answer) {
+// libseccomp refuses SCMP_ACT_NOTIFY where the running kernel has no notifications, and whether it has is for the guest
+// to meet (Step::filter_load). So the program is made with an action that nothing else here uses, and rewritten.
+constexpr std::uint32_t kStandIn = SCMP_ACT_TRAP;
+
+std::uint32_t action(Answer answer, Refusal refusal) {
   switch (answer) {
     case Answer::allow:
       return SCMP_ACT_ALLOW;
+    case Answer::denied:
+      return refusal == Refusal::notify ? kStandIn : SCMP_ACT_ERRNO(EPERM);
     case Answer::eperm:
       return SCMP_ACT_ERRNO(EPERM);
     case Answer::enosys:
@@ -35,10 +44,21 @@ std::uint32_t action(Answer answer) {
   return SCMP_ACT_KILL_PROCESS;
 }
 
+void notify_in_place_of_stand_in(std::string& program) {
+  for (std::size_t at = 0; at + sizeof(sock_filter) <= program.size(); at += sizeof(sock_filter)) {
+    sock_filter instruction{};
+    std::memcpy(&instruction, program.data() + at, sizeof instruction);
+    if (instruction.code != (BPF_RET | BPF_K) || instruction.k != SECCOMP_RET_TRAP) continue;
+    instruction.k = SECCOMP_RET_USER_NOTIF;
+    std::memcpy(program.data() + at, &instruction, sizeof instruction);
+  }
+}
+
 }  // namespace
 
-core::Result<std::string> build_filter(const SyscallTable& table) {
-  const std::unique_ptr<void, Release> context(::seccomp_init(SCMP_ACT_KILL_PROCESS));
+core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusal) {
+  const std::uint32_t otherwise = refusal == Refusal::notify ? kStandIn : SCMP_ACT_KILL_PROCESS;
+  const std::unique_ptr<void, Release> context(::seccomp_init(otherwise));
   if (!context) return failed("seccomp_init", -ENOMEM);
   // JAIL-4: another architecture's call ends the process; x32 counts as one.
   int result = ::seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -49,13 +69,14 @@ core::Result<std::string> build_filter(const SyscallTable& table) {
     const int number = ::seccomp_syscall_resolve_name(rule.name);
     if (number == __NR_SCMP_ERROR) return failed("unknown system call", -EINVAL, rule.name);
     if (number < 0) continue;  // not on this architecture
+    if (action(rule.answer, refusal) == otherwise) continue;  // which libseccomp takes for a mistake
     scmp_arg_cmp conditions[2] = {};
     unsigned count = 0;
     for (const Condition& condition : rule.conditions) {
       if (condition.mask == 0) continue;
       conditions[count++] = scmp_arg_cmp{condition.argument, SCMP_CMP_MASKED_EQ, condition.mask, condition.value};
     }
-    result = ::seccomp_rule_add_exact_array(context.get(), action(rule.answer), number, count, conditions);
+    result = ::seccomp_rule_add_exact_array(context.get(), action(rule.answer, refusal), number, count, conditions);
     if (result != 0) return failed("seccomp_rule_add", result, rule.name);
   }
 
@@ -65,7 +86,21 @@ core::Result<std::string> build_filter(const SyscallTable& table) {
   result = ::seccomp_export_bpf(context.get(), memory.get());
   if (result != 0) return failed("seccomp_export_bpf", result);
   if (::lseek(memory.get(), 0, SEEK_SET) != 0) return core::system_error("build the system call filter: lseek");
-  return core::read_all(memory, sizeof(sock_filter) * BPF_MAXINSNS);
+  HEDDLE_ASSIGN(std::string program, core::read_all(memory, sizeof(sock_filter) * BPF_MAXINSNS));
+  if (refusal == Refusal::notify) notify_in_place_of_stand_in(program);
+  return program;
+}
+
+std::string pack_filters(std::string_view notifying, std::string_view killing) {
+  const auto length = [](std::string_view program) {
+    return static_cast<std::uint32_t>(program.size() / sizeof(sock_filter));
+  };
+  const FilterHeader header{length(notifying), length(killing)};
+  std::string packed(sizeof header, '\0');
+  std::memcpy(packed.data(), &header, sizeof header);
+  packed += notifying;
+  packed += killing;
+  return packed;
 }
 
 }  // namespace heddle::jail

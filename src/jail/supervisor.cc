@@ -70,6 +70,18 @@ std::vector<ResourceLimit> resource_limits(const Limits& limits) {
   };
 }
 
+NotifyOrder notify_order(Notifications notifications) {
+  switch (notifications) {
+    case Notifications::off:
+      return NotifyOrder::off;
+    case Notifications::if_available:
+      return NotifyOrder::if_available;
+    case Notifications::required:
+      return NotifyOrder::required;
+  }
+  return NotifyOrder::required;
+}
+
 core::Result<Failure> decode_failure(wire::Message& message) {
   HEDDLE_ASSIGN(const std::uint64_t step, message.take_number("step", kStepCount - 1));
   HEDDLE_ASSIGN(const std::uint64_t error, message.take_number("errno", 4095));
@@ -132,6 +144,8 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   }
   plan.environment = policy.environment();
   plan.limits = resource_limits(policy.limits());
+  plan.notify = notify_order(policy.denials().notifications);
+  plan.denial_quota = policy.denials().quota;
   if (link_->identity_count != 0) {
     HEDDLE_ASSIGN(plan.identity, link_->take_identity());
   }
@@ -157,7 +171,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
     return core::make_error(Errc::protocol, "spawn a guest", "no process descriptor came back");
   }
   return Guest(link_, id, static_cast<pid_t>(pid), core::Pidfd(std::move(reply.value().descriptors.front())),
-               plan.identity.value_or(0));
+               plan.identity.value_or(0), policy);
 }
 
 }  // namespace heddle::jail

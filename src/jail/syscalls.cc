@@ -29,6 +29,7 @@ constexpr const char* kTime = "clocks";
 constexpr const char* kSignals = "its own signal handling";
 constexpr const char* kEnd = "ends, or aborts, itself";
 constexpr const char* kFileProbe = "the C library looks for time zones, locales and tunables; there are none";
+constexpr const char* kNoSocket = "a script makes no socket of any family";  // JAIL-5
 constexpr const char* kMachineProbe = "asks about the machine or the process; need not know";
 
 constexpr SyscallRule kScript[] = {
@@ -65,8 +66,8 @@ constexpr SyscallRule kScript[] = {
     {"exit_group", Answer::allow, kEnd, {}},
 
     {"tgkill", Answer::eperm, "abort() tries it, and then traps; a signal could hit others", {}},
-    {"open", Answer::eperm, kFileProbe, {}},
-    {"openat", Answer::eperm, kFileProbe, {}},
+    {"open", Answer::denied, "a script has no files", {}},
+    {"openat", Answer::denied, "a script has no files", {}},
     {"stat", Answer::eperm, kFileProbe, {}},
     {"lstat", Answer::eperm, kFileProbe, {}},
     {"fstat", Answer::eperm, kFileProbe, {}},
@@ -89,8 +90,8 @@ constexpr SyscallRule kScript[] = {
     {"sched_getaffinity", Answer::eperm, kMachineProbe, {}},
     {"sched_yield", Answer::eperm, kMachineProbe, {}},
     {"prctl", Answer::eperm, "the C library names its memory", {}},
-    {"socket", Answer::eperm, "JAIL-5: no socket of any family", {}},
-    {"socketpair", Answer::eperm, "JAIL-5: no socket of any family", {}},
+    {"socket", Answer::denied, kNoSocket, {}},
+    {"socketpair", Answer::denied, kNoSocket, {}},
     {"clone3", Answer::enosys, "JAIL-6: its arguments are out of a filter's reach", {}},
 };
 

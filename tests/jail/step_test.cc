@@ -39,6 +39,7 @@ std::vector<Row> spawn_rows() {
   std::vector<Row> rows = {
       {Step::null_device, {SYS_openat, EMFILE, {{2, kAll, O_RDWR | O_CLOEXEC | O_NOCTTY}}}},
       {Step::descriptors_high, {SYS_fcntl, EMFILE, {{1, kAll, F_DUPFD_CLOEXEC}}}},
+      {Step::notify_socket, {SYS_socketpair, EMFILE, {}}},
       {Step::landlock_version, {SYS_landlock_create_ruleset, ENOSYS, {{2, kAll, 1}}}},
       {Step::landlock_version, {SYS_landlock_create_ruleset, EOPNOTSUPP, {{2, kAll, 1}}}},
       {Step::landlock_version, {SYS_landlock_create_ruleset, EPERM, {{2, kAll, 1}}}},
@@ -84,7 +85,10 @@ std::vector<Row> confine_rows() {
       {Step::filter_check, {SYS_fcntl, EINVAL, {{1, kAll, F_GET_SEALS}}}},
       {Step::filter_read, {SYS_pread64, EIO, {}}},
       {Step::filter_close, {SYS_close, EIO, {{0, kAll, 4}}}},
+      {Step::notify_greet, {SYS_recvfrom, EIO, {{0, kAll, 5}}}},
       {Step::filter_load, {SYS_seccomp, EACCES, {{0, kAll, 1}}}},
+      {Step::notify_pass, {SYS_sendmsg, EIO, {{0, kAll, 5}}}, Who::anybody, Errc::confinement, {}},
+      {Step::notify_close, {SYS_close, EIO, {{0, kAll, 5}}}},
   };
 }
 
@@ -132,7 +136,7 @@ TEST(Steps, NoSecondRulesetNoPayload) {
   auto supervisor = start_supervisor();
   ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
   Limits limits;
-  limits.open_files = 5;
+  limits.open_files = 6;
   auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"}, limits);
   ASSERT_TRUE(started.ok()) << started.error().message();
   wire::Message message = next_message(started.value().channel);

@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kLong{20};
 
 }  // namespace
 
-InjectedSupervisor::InjectedSupervisor(const std::vector<Injection>& injections) {
+InjectedSupervisor::InjectedSupervisor(const std::vector<Injection>& injections, Outer outer) {
   char folder[] = "/tmp/heddle-inject-XXXXXX";
   HEDDLE_CHECK(::mkdtemp(folder) != nullptr);
   HEDDLE_CHECK(::chmod(folder, 0755) == 0);
@@ -25,6 +25,7 @@ InjectedSupervisor::InjectedSupervisor(const std::vector<Injection>& injections)
   HEDDLE_CHECK(::chmod(path_.c_str(), 0755) == 0);
   std::ofstream rules(path_ + ".rules");
   rules << kSupervisor << '\n';
+  if (outer == Outer::listens) rules << "listen\n";
   for (const Injection& injection : injections) {
     rules << injection.number << ' ' << injection.error;
     for (const Injection::When& when : injection.when) {
@@ -46,8 +47,9 @@ core::Result<Supervisor> start_supervisor(const std::string& path) {
 }
 
 core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
-                                  const std::vector<std::string>& arguments, const Limits& limits) {
-  HEDDLE_ASSIGN(const Policy policy, Policy::script(limits));
+                                  const std::vector<std::string>& arguments, const Limits& limits,
+                                  const DenialOptions& denials) {
+  HEDDLE_ASSIGN(const Policy policy, Policy::script(limits, denials));
   HEDDLE_ASSIGN(const Program opened, open_program(kTestPrograms + program));
   HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
   HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));

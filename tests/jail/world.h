@@ -26,10 +26,16 @@ struct Injection {
   std::vector<When> when;
 };
 
+/// What the supervisor finds around itself.
+enum class Outer : std::uint8_t {
+  nothing,  ///< but the injections
+  listens,  ///< a filter with a listener, as a container runtime's: a second listener is EBUSY
+};
+
 /// The supervisor's path, standing in for the real one: starts it under these injections. Removed with the object.
 class InjectedSupervisor {
  public:
-  explicit InjectedSupervisor(const std::vector<Injection>& injections);
+  explicit InjectedSupervisor(const std::vector<Injection>& injections, Outer outer = Outer::nothing);
   InjectedSupervisor(const InjectedSupervisor&) = delete;
   InjectedSupervisor& operator=(const InjectedSupervisor&) = delete;
   ~InjectedSupervisor();
@@ -48,7 +54,8 @@ struct Started {
   wire::Channel channel;
 };
 core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
-                                  const std::vector<std::string>& arguments, const Limits& limits = {});
+                                  const std::vector<std::string>& arguments, const Limits& limits = {},
+                                  const DenialOptions& denials = {});
 
 /// The next message, or "gone" when the guest closed or ended without one. Waits long.
 wire::Message next_message(wire::Channel& channel);

@@ -1,7 +1,9 @@
 // Stands in for a program and starts the real one under a seccomp filter that makes chosen system calls answer with an
 // errno (0: lie that they worked). Reads "<its own path>.rules": first line the real program, then a line a rule:
 //   NUMBER ERRNO [ARGUMENT MASK VALUE]...      decimal; all conditions of a rule must hold
+//   listen                                     the filter gets a listener, which stays open and hears nothing
 // So the product's own binaries are tested, unchanged, with failures that the kernel itself delivers (JAIL-11).
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -62,7 +64,12 @@ int main(int, char** argv) {
   std::string program;
   if (!std::getline(file, program)) return kBroken;
   Code code;
+  unsigned flags = 0;
   for (std::string line; std::getline(file, line);) {
+    if (line == "listen") {
+      flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+      continue;
+    }
     if (!add_rule(code, line)) return kBroken;
   }
   file.close();
@@ -70,7 +77,10 @@ int main(int, char** argv) {
   const sock_fprog filter{static_cast<unsigned short>(code.size()), code.data()};
   // Root needs no no_new_privs for a filter, and so leaves that step to the product.
   if (::geteuid() != 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return kBroken;
-  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &filter) != 0) return kBroken;
+  const long loaded = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
+  if (loaded < 0) return kBroken;
+  // The real program inherits the listener, unknowing, and so keeps it.
+  if (flags != 0 && ::fcntl(static_cast<int>(loaded), F_SETFD, 0) != 0) return kBroken;
   char* none[] = {nullptr};
   ::execve(program.c_str(), argv, none);
   return kBroken;

@@ -14,7 +14,9 @@
 #include <exception>
 
 #include "heddle/core/fd.h"
+#include "heddle/jail/confine/filters.h"
 #include "heddle/jail/confine/landlock.h"
+#include "heddle/jail/confine/notify.h"
 
 namespace heddle::jail {
 namespace {
@@ -23,30 +25,67 @@ constexpr int kSetMdwe = 65;                  // PR_SET_MDWE
 constexpr unsigned long kRefuseExecGain = 1;  // PR_MDWE_REFUSE_EXEC_GAIN
 constexpr int kWantedSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
-struct Filter {
-  sock_filter code[BPF_MAXINSNS];
-  unsigned length = 0;
+struct Filters {
+  FilterHeader header;
+  sock_filter code[2 * BPF_MAXINSNS];
 };
 
 Failure failed(Step step, int error) { return Failure{step, error, 0}; }
 
 // Only what was sealed before it was sent is read: nobody can change it between the check and the load.
-Failure read_filter(Filter& filter) {
+Failure read_filters(Filters& filters) {
   const int seals = ::fcntl(kFilterFd, F_GET_SEALS);
   if (seals < 0) return failed(Step::filter_check, errno);
   if ((seals & kWantedSeals) != kWantedSeals) return failed(Step::filter_check, EPERM);
   struct stat info {};
   if (::fstat(kFilterFd, &info) != 0) return failed(Step::filter_check, errno);
   const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0 || size > sizeof filter.code || size % sizeof filter.code[0] != 0) {
-    return failed(Step::filter_check, EINVAL);
-  }
-  const ssize_t got = ::pread(kFilterFd, static_cast<void*>(filter.code), size, 0);
+  if (size <= sizeof filters.header || size > sizeof filters) return failed(Step::filter_check, EINVAL);
+  const ssize_t got = ::pread(kFilterFd, static_cast<void*>(&filters), size, 0);
   if (got < 0) return failed(Step::filter_read, errno);
   if (static_cast<std::size_t>(got) != size) return failed(Step::filter_read, EIO);
-  filter.length = static_cast<unsigned>(size / sizeof filter.code[0]);
+  const FilterHeader& header = filters.header;
+  if (header.killing == 0 || header.killing > BPF_MAXINSNS || header.notifying > BPF_MAXINSNS ||
+      size != sizeof header + sizeof filters.code[0] * (std::size_t{header.killing} + header.notifying)) {
+    return failed(Step::filter_check, EINVAL);
+  }
   if (::close(kFilterFd) != 0) return failed(Step::filter_close, errno);
   return {};
+}
+
+// The listener, 0 where none was asked for, or -errno.
+int load(sock_filter* code, std::uint32_t length, unsigned flags) {
+  const sock_fprog program{static_cast<unsigned short>(length), code};
+  const long result = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+  return result < 0 ? -errno : static_cast<int>(result);
+}
+
+// EBUSY: somebody further out (a container's runtime) listens to this process already. EINVAL: a kernel before 5.0.
+bool listener_missing(int error) { return error == EBUSY || error == EINVAL || error == ENOSYS; }
+
+Failure enforce(Filters& filters, NotifyWord order, ConfineReport& report) {
+  sock_filter* const killing = filters.code + filters.header.notifying;
+  report.filter_length = filters.header.killing;
+  if (filters.header.notifying == 0) {
+    const int loaded = load(killing, filters.header.killing, 0);
+    return loaded < 0 ? failed(Step::filter_load, -loaded) : Failure{};
+  }
+  const int listener = load(filters.code, filters.header.notifying, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  if (listener < 0) {
+    if (order == NotifyWord::required || !listener_missing(-listener)) return failed(Step::filter_load, -listener);
+    const int loaded = load(killing, filters.header.killing, 0);
+    if (loaded < 0) return failed(Step::filter_load, -loaded);
+    const int told = notify_give_up(-listener);
+    if (told < 0) return failed(Step::notify_pass, -told);
+  } else {
+    report.filter_length = filters.header.notifying;
+    report.notifies = true;
+    // Until the supervisor holds it, a refused call would block; there is none on this way.
+    const int passed = notify_pass(listener);
+    if (passed < 0) return failed(Step::notify_pass, -passed);
+    if (::close(listener) != 0) return failed(Step::notify_close, errno);
+  }
+  return ::close(kNotifyFd) == 0 ? Failure{} : failed(Step::notify_close, errno);
 }
 
 // Landlock's first ruleset had to grant execute on the program; this one takes it back.
@@ -75,7 +114,7 @@ void prepare() noexcept {
 
 ConfineResult try_confine_self() noexcept {
   ConfineResult result;
-  static Filter filter;  // 32 KiB: not on the stack
+  static Filters filters;  // 64 KiB: not on the stack
 
   result.failure = seal_files(result.report.landlock_abi);
   if (result.failure.step != Step::none) return result;
@@ -86,19 +125,22 @@ ConfineResult try_confine_self() noexcept {
     result.failure = failed(Step::no_exec_gain, errno);
     return result;
   }
+
+  result.failure = read_filters(filters);
+  if (result.failure.step != Step::none) return result;
+  NotifyWord order = NotifyWord::required;
+  if (filters.header.notifying != 0) {
+    const int greeted = notify_greet(order);
+    if (greeted < 0) {
+      result.failure = failed(Step::notify_greet, -greeted);
+      return result;
+    }
+  }
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
     result.failure = failed(Step::not_dumpable, errno);
     return result;
   }
-
-  result.failure = read_filter(filter);
-  if (result.failure.step != Step::none) return result;
-  const sock_fprog program{static_cast<unsigned short>(filter.length), filter.code};
-  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &program) != 0) {
-    result.failure = failed(Step::filter_load, errno);
-    return result;
-  }
-  result.report.filter_length = filter.length;
+  result.failure = enforce(filters, order, result.report);
   return result;
 }
 
@@ -107,6 +149,11 @@ core::Result<ConfineReport> confine_self() noexcept {
   if (result.failure.step == Step::none) return result.report;
   core::Error error = core::system_error(result.failure.error, step_name(result.failure.step));
   error.code = core::Errc::confinement;
+  if (result.failure.step == Step::filter_load && result.failure.error == EBUSY) {
+    error.context =
+        "another process listens to this one's system calls already, as some container runtimes do; run outside of it, "
+        "or let the policy take notifications if_available";
+  }
   return error;
 }
 

@@ -8,6 +8,7 @@ constexpr const char* kNames[] = {
     "request",
     "descriptors_high",
     "null_device",
+    "notify_socket",
     "landlock_version",
     "landlock_create",
     "landlock_rule",
@@ -37,11 +38,14 @@ constexpr const char* kNames[] = {
     "seal_create",
     "seal_restrict",
     "no_exec_gain",
-    "not_dumpable",
     "filter_check",
     "filter_read",
     "filter_close",
+    "notify_greet",
+    "not_dumpable",
     "filter_load",
+    "notify_pass",
+    "notify_close",
 };
 static_assert(sizeof kNames / sizeof kNames[0] == kStepCount);
 

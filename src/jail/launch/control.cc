@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 namespace heddle::jail {
@@ -44,6 +45,52 @@ core::Result<std::vector<std::string>> decode_words(wire::Message& message, cons
     words.push_back(std::move(word));
   }
   return words;
+}
+
+// A record as words: number, architecture, six arguments, object, and its bytes, all in hexadecimal digits.
+std::string as_words(const DenialRecord& record) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  const auto add = [&](std::uint64_t value) {
+    char digits[16];
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, value, 16).ptr) += ' ';
+  };
+  add(static_cast<std::uint32_t>(record.number));
+  add(record.architecture);
+  for (const std::uint64_t argument : record.arguments) add(argument);
+  add(static_cast<std::uint64_t>(record.object));
+  for (const char byte : record.bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value >> 4U];
+    text += kDigits[value & 15U];
+  }
+  return text;
+}
+
+bool from_words(const std::string& text, DenialRecord& record) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](auto& value) {
+    const auto [next, problem] = std::from_chars(at, end, value, 16);
+    if (problem != std::errc() || next == end || *next != ' ') return false;
+    at = next + 1;
+    return true;
+  };
+  std::uint32_t call = 0;
+  std::uint8_t object = 0;
+  bool whole = number(call) && number(record.architecture);
+  for (std::uint64_t& argument : record.arguments) whole = whole && number(argument);
+  whole = whole && number(object) && object <= static_cast<std::uint8_t>(DenialRecord::Object::address);
+  if (!whole || (end - at) % 2 != 0) return false;
+  record.number = static_cast<int>(call);
+  record.object = static_cast<DenialRecord::Object>(object);
+  for (; at != end; at += 2) {
+    std::uint8_t byte = 0;
+    const auto [next, problem] = std::from_chars(at, at + 2, byte, 16);
+    if (problem != std::errc() || next != at + 2) return false;
+    record.bytes += static_cast<char>(byte);
+  }
+  return true;
 }
 
 }  // namespace
@@ -115,6 +162,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   encode_words(message, "env.", plan.environment);
   for (const ResourceLimit& limit : plan.limits) message.set("limit." + std::to_string(limit.resource), limit.value);
   if (plan.identity) message.set("uid", *plan.identity);
+  message.set("notify", static_cast<std::uint64_t>(plan.notify)).set("quota", plan.denial_quota);
   return message;
 }
 
@@ -137,13 +185,17 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
     HEDDLE_ASSIGN(const std::uint64_t uid, packet.message.take_number("uid", UINT32_MAX - 1));
     plan.identity = static_cast<std::uint32_t>(uid);
   }
+  HEDDLE_ASSIGN(const std::uint64_t notify, packet.message.take_number("notify", 2));
+  plan.notify = static_cast<NotifyOrder>(notify);
+  HEDDLE_ASSIGN(const std::uint64_t quota, packet.message.take_number("quota", UINT32_MAX));
+  plan.denial_quota = static_cast<std::uint32_t>(quota);
   HEDDLE_TRY(packet.message.finish());
   return plan;
 }
 
 void encode_ending(const Ending& ending, wire::Message& message) {
   message.set("state", static_cast<std::uint64_t>(ending.state));
-  message.set("signalled", ending.signalled);
+  message.set("signalled", ending.signalled).set("quota", ending.denial_quota);
   message.set("code", static_cast<std::uint64_t>(ending.code));
   message.set("cpu_us", ending.cpu_microseconds);
   message.set("peak_kib", ending.peak_kib);
@@ -154,12 +206,54 @@ core::Result<Ending> decode_ending(wire::Message& message) {
   HEDDLE_ASSIGN(const std::uint64_t state, message.take_number("state", 2));
   ending.state = static_cast<Ending::State>(state);
   HEDDLE_ASSIGN(ending.signalled, message.take_bool("signalled"));
+  HEDDLE_ASSIGN(ending.denial_quota, message.take_bool("quota"));
   HEDDLE_ASSIGN(const std::uint64_t code, message.take_number("code", 255));
   ending.code = static_cast<int>(code);
   HEDDLE_ASSIGN(ending.cpu_microseconds, message.take_number("cpu_us"));
   HEDDLE_ASSIGN(ending.peak_kib, message.take_number("peak_kib"));
   HEDDLE_TRY(message.finish());
   return ending;
+}
+
+wire::Message encode_notify(const Notifier& notifier) {
+  wire::Message message("notify");
+  message.set("state", static_cast<std::uint64_t>(notifier.state()));
+  message.set("errno", static_cast<std::uint64_t>(notifier.error()));
+  return message;
+}
+
+core::Result<NotifyReport> decode_notify(wire::Message& message) {
+  NotifyReport report;
+  HEDDLE_ASSIGN(const std::uint64_t state, message.take_number("state", 3));
+  report.state = static_cast<NotifyState>(state);
+  HEDDLE_ASSIGN(const std::uint64_t error, message.take_number("errno", 4095));
+  report.error = static_cast<int>(error);
+  HEDDLE_TRY(message.finish());
+  return report;
+}
+
+wire::Message encode_denials(DenialLog& log) {
+  wire::Message message("denials");
+  message.set("total", log.total()).set("dropped", log.dropped());
+  DenialRecord record;
+  for (std::size_t i = 0; i < kDenialsAPacket && log.take(record); ++i) {
+    message.set("denial." + std::to_string(i), as_words(record));
+  }
+  return message;
+}
+
+core::Result<DenialReport> decode_denials(wire::Message message) {
+  DenialReport report;
+  HEDDLE_ASSIGN(report.total, message.take_number("total"));
+  HEDDLE_ASSIGN(report.dropped, message.take_number("dropped"));
+  for (std::size_t i = 0; i < kDenialsAPacket && message.has("denial." + std::to_string(i)); ++i) {
+    HEDDLE_ASSIGN(const std::string words, message.take_string("denial." + std::to_string(i)));
+    DenialRecord record;
+    if (!from_words(words, record)) return broken("a denial that cannot be read");
+    report.records.push_back(std::move(record));
+  }
+  HEDDLE_TRY(message.finish());
+  return report;
 }
 
 }  // namespace heddle::jail

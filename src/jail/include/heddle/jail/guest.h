@@ -11,7 +11,10 @@
 #include "heddle/core/clock.h"
 #include "heddle/core/pidfd.h"
 #include "heddle/core/result.h"
+#include "heddle/jail/applied.h"
 #include "heddle/jail/confine/step.h"
+#include "heddle/jail/denial.h"
+#include "heddle/jail/policy.h"
 
 namespace heddle::jail {
 
@@ -21,6 +24,7 @@ struct Death {
     exited,           ///< by itself; `code` is its status
     signalled,        ///< by a signal that we did not send; `code` is its number (SIGSYS: the filter)
     killed,           ///< by Guest::kill()
+    denial_quota,     ///< by the supervisor: as many denials as its policy lets it have; take_denials() names them
     with_supervisor,  ///< the supervisor ended, and it with it; nothing else is known
   };
   Kind kind = Kind::with_supervisor;
@@ -45,9 +49,18 @@ class Guest {
 
   /// JAIL-16, before the first byte is sent: reads from the kernel that no_new_privs is on, that a filter of the
   /// guest's own is (filters that the supervisor already had, as a container's, do not count), that it has one thread
-  /// and runs as the user that it was given. Errc::confinement otherwise, and when /proc cannot be read. Call it when
-  /// the guest says that it is ready.
+  /// and runs as the user that it was given; and from the supervisor that it holds the guest's listener, or knows that
+  /// there is none and the policy lives with that. Errc::confinement otherwise, and when /proc cannot be read. Call it
+  /// when the guest says that it is ready.
   [[nodiscard]] core::Result<void> verify_confined() const;
+
+  /// What confines it. Complete once verify_confined() was ok. Of a living guest; Errc::not_found when it has ended.
+  [[nodiscard]] core::Result<Applied> applied() const;
+
+  /// The calls that it was refused since the last time, oldest first; asks the supervisor. Also of a guest that has
+  /// ended, until close(). Of one that ended by SIGSYS (see wait()) the last is of unknown number. Errc::disconnected
+  /// when the supervisor is gone, and what it knew with it.
+  [[nodiscard]] core::Result<Denials> take_denials();
 
   /// CPU time used up to now by the living guest; Errc::not_found when it has ended (then see Death).
   [[nodiscard]] core::Result<std::chrono::nanoseconds> cpu_time() const;
@@ -63,15 +76,29 @@ class Guest {
 
  private:
   friend class Supervisor;
-  Guest(std::shared_ptr<class Link> link, std::uint64_t id, pid_t pid, core::Pidfd process, std::uint32_t identity)
-      : link_(std::move(link)), id_(id), pid_(pid), process_(std::move(process)), identity_(identity) {}
+  Guest(std::shared_ptr<class Link> link, std::uint64_t id, pid_t pid, core::Pidfd process, std::uint32_t identity,
+        const Policy& policy)
+      : link_(std::move(link)),
+        id_(id),
+        pid_(pid),
+        process_(std::move(process)),
+        identity_(identity),
+        profile_(policy.profile()),
+        limits_(policy.limits()),
+        denials_(policy.denials()) {}
+
+  [[nodiscard]] core::Result<void> verify_notified() const;
 
   std::shared_ptr<class Link> link_;  // empty once closed or moved from
   std::uint64_t id_ = 0;
   pid_t pid_ = 0;
   core::Pidfd process_;
   std::uint32_t identity_ = 0;
+  Profile profile_ = Profile::script;
+  Limits limits_;
+  DenialOptions denials_;
   bool killed_ = false;
+  bool unknown_told_ = false;  // the one denial that nobody was notified of
   std::optional<Death> death_;
 };
 

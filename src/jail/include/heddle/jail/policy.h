@@ -30,20 +30,36 @@ struct Limits {
   friend bool operator==(const Limits& a, const Limits& b) = default;
 };
 
+/// Whether the supervisor learns which calls the filter refuses (seccomp_unotify(2), Linux 5.0). With them a refused call
+/// gets EPERM and is a Denial; without them it ends the guest by SIGSYS and its number stays unknown.
+enum class Notifications : std::uint8_t {
+  off,           ///< not asked for
+  if_available,  ///< where the kernel has them and nobody listens already; Guest::applied() says which it was
+  required,      ///< without them the guest does not start (Step::filter_load)
+};
+
+struct DenialOptions {
+  Notifications notifications = Notifications::if_available;
+  std::uint32_t quota = 64;  ///< the denial with this number ends the guest (Death::Kind::denial_quota); at least 1
+};
+
 /// Immutable; copies share one state and may be used from several threads.
 class Policy {
  public:
   /// The profile `script`. Builds the system call filter once: keep the Policy, and copy it. Errc::invalid_argument for
   /// a limit under which no program can start.
-  [[nodiscard]] static core::Result<Policy> script(const Limits& limits = {});
+  [[nodiscard]] static core::Result<Policy> script(const Limits& limits = {}, const DenialOptions& denials = {});
 
   [[nodiscard]] Profile profile() const noexcept { return state_->profile; }
   [[nodiscard]] const Limits& limits() const noexcept { return state_->limits; }
   /// The guest's whole environment, "NAME=value".
   [[nodiscard]] const std::vector<std::string>& environment() const noexcept { return state_->environment; }
-  /// The seccomp program, an array of struct sock_filter.
+  [[nodiscard]] const DenialOptions& denials() const noexcept { return state_->denials; }
+  /// The seccomp program that notifies, an array of struct sock_filter; empty with Notifications::off.
   [[nodiscard]] std::string_view filter() const noexcept { return state_->filter; }
-  /// The same in sealed memory, as it is passed to guests.
+  /// The one that is loaded where nobody can be notified.
+  [[nodiscard]] std::string_view killing_filter() const noexcept { return state_->killing_filter; }
+  /// Both in sealed memory, as it is passed to guests.
   [[nodiscard]] const core::Fd& sealed_filter() const noexcept { return state_->sealed_filter; }
 
  private:
@@ -51,7 +67,9 @@ class Policy {
     Profile profile = Profile::script;
     Limits limits;
     std::vector<std::string> environment;
+    DenialOptions denials;
     std::string filter;
+    std::string killing_filter;
     core::Fd sealed_filter;
   };
   explicit Policy(std::shared_ptr<const State> state) : state_(std::move(state)) {}

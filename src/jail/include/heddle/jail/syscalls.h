@@ -9,10 +9,12 @@
 
 namespace heddle::jail {
 
-/// What the filter answers. A call that has no row, or whose condition does not hold, ends the process (SIGSYS), as
-/// does any call of a foreign architecture or of x32.
+/// What the filter answers. A call that has no row, or whose condition does not hold, is denied: the supervisor is told
+/// and answers EPERM, or, where nobody can be told (see policy.h, Notifications), the process ends (SIGSYS). Any call of
+/// a foreign architecture or of x32 ends the process always.
 enum class Answer : std::uint8_t {
   allow,
+  denied,  ///< EPERM, and the supervisor is told where it can be
   eperm,   ///< libraries try it and live with a refusal, or JAIL-5 says so
   enosys,  ///< the C library falls back to another call
 };

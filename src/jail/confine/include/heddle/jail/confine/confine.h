@@ -10,7 +10,7 @@ namespace heddle::jail {
 
 /// Where the supervisor puts the guest's descriptors.
 inline constexpr int kChannelFd = 3;  ///< the stream socket to the host
-inline constexpr int kFilterFd = 4;   ///< sealed memory: the seccomp program, an array of struct sock_filter
+inline constexpr int kFilterFd = 4;   ///< sealed memory: the seccomp programs, as filters.h says
 
 /// What confine_self() has enforced; true for this process when it returns.
 struct ConfineReport {
@@ -18,6 +18,7 @@ struct ConfineReport {
   bool no_exec_gain =
       false;  ///< PR_SET_MDWE (Linux 6.3): memory cannot become executable, said by the memory manager too
   unsigned filter_length = 0;  ///< instructions of the seccomp program
+  bool notifies = false;       ///< refused calls are told to the supervisor; otherwise they end the process
 };
 
 /// Does once what the C and C++ runtimes do late (first exception, time zone, first random bytes), since afterwards

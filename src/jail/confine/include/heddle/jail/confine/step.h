@@ -15,6 +15,7 @@ enum class Step : std::uint16_t {
   request,           ///< the request is complete and sane
   descriptors_high,  ///< received descriptors moved out of the way of those that the guest gets
   null_device,       ///< /dev/null opened
+  notify_socket,     ///< the socket over which the guest's listener comes
   landlock_version,  ///< Landlock is there and on
   landlock_create,   ///< first ruleset
   landlock_rule,     ///< execute and read on the guest's program, nothing else
@@ -48,14 +49,17 @@ enum class Step : std::uint16_t {
   seal_create,    ///< second ruleset: nothing at all, execute least of all
   seal_restrict,  ///< second ruleset enforced
   no_exec_gain,   ///< memory never becomes executable (where the kernel has PR_SET_MDWE)
+  filter_check,   ///< the filters' memory is sealed and of a sane size
+  filter_read,    ///< the filters read
+  filter_close,   ///< their descriptor closed
+  notify_greet,   ///< the supervisor is there and says whether it must have the listener
   not_dumpable,   ///< no core, no /proc access by others
-  filter_check,   ///< the filter's memory is sealed and of a sane size
-  filter_read,    ///< the filter read
-  filter_close,   ///< its descriptor closed
-  filter_load,    ///< the filter enforced; the last
+  filter_load,    ///< the filter enforced, with a listener where the policy wants one
+  notify_pass,    ///< the supervisor holds the listener, or knows that there is none
+  notify_close,   ///< the guest's own listener and socket closed; the last
 };
 
-inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::filter_load) + 1;
+inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::notify_close) + 1;
 
 /// "landlock_restrict": stable words for messages and reports; "unknown" for other numbers.
 const char* step_name(Step step) noexcept;

@@ -2,9 +2,12 @@
 // descriptors. Both ends are Heddle's and of one version; the host asks, the supervisor answers, one at a time.
 //
 //   hello   version, protocol                                    → hello version, protocol
-//   spawn   arg.N, env.N, limit.N (value), uid? + program, fds…  → spawned id, pid | failed step, errno, detail
+//   spawn   arg.N, env.N, limit.N (value), uid?, notify, quota   → spawned id, pid | failed step, errno, detail
+//           + program, fds…
 //           + the guest's pidfd
-//   status  id                                                   → status state, [signalled, code, cpu_us, peak_kib]
+//   status  id                                                   → status state, [signalled, quota, code, cpu_us, peak_kib]
+//   notify  id                                                   → notify state, errno
+//   denials id                                                   → denials total, dropped, denial.N
 //   close   id                                                   → closed, and as status
 #pragma once
 
@@ -21,7 +24,7 @@
 namespace heddle::jail {
 
 /// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 1;
+inline constexpr std::uint64_t kControlProtocol = 2;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket
@@ -46,5 +49,23 @@ struct Packet {
 /// How a guest ended, as fields of a message, and back.
 void encode_ending(const Ending& ending, wire::Message& message);
 [[nodiscard]] core::Result<Ending> decode_ending(wire::Message& message);
+
+/// How far a guest's notifications have come.
+struct NotifyReport {
+  NotifyState state = NotifyState::off;
+  int error = 0;  ///< NotifyState::killing: why there is no listener
+};
+[[nodiscard]] wire::Message encode_notify(const Notifier& notifier);
+[[nodiscard]] core::Result<NotifyReport> decode_notify(wire::Message& message);
+
+/// A guest's refused calls, moved out of the log. At most kDenialsAPacket records at a time: ask again until fewer come.
+struct DenialReport {
+  std::uint64_t total = 0;
+  std::uint64_t dropped = 0;
+  std::vector<DenialRecord> records;
+};
+inline constexpr std::size_t kDenialsAPacket = 16;
+[[nodiscard]] wire::Message encode_denials(DenialLog& log);
+[[nodiscard]] core::Result<DenialReport> decode_denials(wire::Message message);
 
 }  // namespace heddle::jail

@@ -12,6 +12,7 @@
 #include "heddle/core/fd.h"
 #include "heddle/core/pidfd.h"
 #include "heddle/jail/confine/step.h"
+#include "heddle/jail/launch/notify.h"
 
 namespace heddle::jail {
 
@@ -34,6 +35,8 @@ struct SpawnPlan {
   std::vector<core::Fd> descriptors;      ///< become 3, 4, … in the child; all others are closed
   std::vector<ResourceLimit> limits;      ///< guest only
   std::optional<std::uint32_t> identity;  ///< guest only: uid and gid, when the caller is root; never 0
+  NotifyOrder notify = NotifyOrder::off;  ///< guest only: carried for the supervisor, which adds the socket's end
+  std::uint32_t denial_quota = 0;         ///< with `notify`
 };
 
 struct SpawnResult {
@@ -57,6 +60,7 @@ struct Ending {
   enum class State : std::uint8_t { alive, ended, lost };
   State state = State::alive;
   bool signalled = false;
+  bool denial_quota = false;           ///< the supervisor sent the signal: too many denials
   int code = 0;                        ///< exit status or signal
   std::uint64_t cpu_microseconds = 0;  ///< user and system time
   std::uint64_t peak_kib = 0;          ///< ru_maxrss: never below the caller's own at the time of the spawn

@@ -1,0 +1,5 @@
+#include "heddle/jail/denial.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::jail {}

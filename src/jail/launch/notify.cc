@@ -1,0 +1,223 @@
+#include "heddle/jail/launch/notify.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "heddle/jail/confine/notify.h"
+
+namespace heddle::jail {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// The kernel's structures may grow: it wants a buffer of its own size, all zero.
+union Received {
+  seccomp_notif notification;
+  char room[512];
+};
+union Answered {
+  seccomp_notif_resp response;
+  char room[256];
+};
+
+struct ObjectRow {
+  int number;
+  ObjectArgument where;
+};
+constexpr ObjectArgument path_at(unsigned argument) { return {DenialRecord::Object::path, argument, 0}; }
+constexpr ObjectArgument address_at(unsigned argument) {
+  return {DenialRecord::Object::address, argument, argument + 1};
+}
+constexpr ObjectRow kObjects[] = {
+    {SYS_openat, path_at(1)},     {SYS_openat2, path_at(1)},   {SYS_execveat, path_at(1)},
+    {SYS_mkdirat, path_at(1)},    {SYS_mknodat, path_at(1)},   {SYS_unlinkat, path_at(1)},
+    {SYS_renameat2, path_at(1)},  {SYS_linkat, path_at(1)},    {SYS_symlinkat, path_at(2)},
+    {SYS_fchmodat, path_at(1)},   {SYS_fchownat, path_at(1)},  {SYS_utimensat, path_at(1)},
+    {SYS_newfstatat, path_at(1)}, {SYS_faccessat, path_at(1)}, {SYS_readlinkat, path_at(1)},
+    {SYS_statx, path_at(1)},      {SYS_open_tree, path_at(1)}, {SYS_execve, path_at(0)},
+    {SYS_truncate, path_at(0)},   {SYS_statfs, path_at(0)},    {SYS_chdir, path_at(0)},
+    {SYS_chroot, path_at(0)},     {SYS_pivot_root, path_at(0)}, {SYS_umount2, path_at(0)},
+    {SYS_mount, path_at(1)},      {SYS_swapon, path_at(0)},    {SYS_setxattr, path_at(0)},
+    {SYS_connect, address_at(1)}, {SYS_bind, address_at(1)},   {SYS_sendto, address_at(4)},
+#ifdef SYS_open
+    {SYS_open, path_at(0)},       {SYS_creat, path_at(0)},     {SYS_mkdir, path_at(0)},
+    {SYS_rmdir, path_at(0)},      {SYS_unlink, path_at(0)},    {SYS_rename, path_at(0)},
+    {SYS_link, path_at(0)},       {SYS_symlink, path_at(1)},   {SYS_chmod, path_at(0)},
+    {SYS_chown, path_at(0)},      {SYS_lchown, path_at(0)},    {SYS_mknod, path_at(0)},
+    {SYS_stat, path_at(0)},       {SYS_lstat, path_at(0)},     {SYS_access, path_at(0)},
+    {SYS_readlink, path_at(0)},   {SYS_utime, path_at(0)},     {SYS_utimes, path_at(0)},
+#endif
+};
+
+// Whether this descriptor of the guest's is what it says: the kernel knows no notification 0 on a listener (ENOENT), and
+// no such request on anything else.
+bool is_listener(const core::Fd& fd) {
+  std::uint64_t none = 0;
+  return ::ioctl(fd.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &none) != 0 && errno == ENOENT;
+}
+
+bool reply(const core::Fd& socket, NotifyWord word) {
+  const auto byte = static_cast<std::uint8_t>(word);
+  return ::send(socket.get(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof byte;
+}
+
+// A page at a time, so that what ends just before an unmapped page is read as well.
+std::size_t read_memory(const core::Fd& memory, pid_t pid, std::uint64_t address, char* to, std::size_t wanted) {
+  std::size_t got = 0;
+  while (got < wanted) {
+    const std::uint64_t from = address + got;
+    const std::size_t part = std::min(wanted - got, kPage - static_cast<std::size_t>(from % kPage));
+    ssize_t read = -1;
+    if (memory.valid() && from <= static_cast<std::uint64_t>(INT64_MAX)) {
+      read = ::pread(memory.get(), to + got, part, static_cast<off_t>(from));
+    }
+    if (read <= 0) {
+      const iovec local{to + got, part};
+      const iovec remote{reinterpret_cast<void*>(from), part};  // NOLINT(performance-no-int-to-ptr): another process's
+      read = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    }
+    if (read <= 0) break;
+    got += static_cast<std::size_t>(read);
+  }
+  return got;
+}
+
+}  // namespace
+
+ObjectArgument object_argument(int number) noexcept {
+  for (const ObjectRow& row : kObjects) {
+    if (row.number == number) return row.where;
+  }
+  return {};
+}
+
+void DenialLog::add(DenialRecord record) {
+  ++total_;
+  if (records_.size() < kRoom) {
+    records_.push_back(std::move(record));
+  } else {
+    ++dropped_;
+  }
+}
+
+bool DenialLog::take(DenialRecord& record) {
+  if (records_.empty()) return false;
+  record = std::move(records_.front());
+  records_.pop_front();
+  return true;
+}
+
+Notifier::Verdict Notifier::take_message() noexcept {
+  std::uint8_t words[3] = {};
+  iovec part{words, sizeof words};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t got = ::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return Verdict::go_on;
+  core::Fd descriptor;
+  const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&header) : nullptr;
+  if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
+    int raw = -1;
+    std::memcpy(&raw, CMSG_DATA(rights), sizeof raw);
+    descriptor = core::Fd(raw);
+  }
+  // Its end closed: after the handshake by itself, before it by ending; state() tells the two apart.
+  if (got <= 0) return Verdict::closed;
+  if (state_ != NotifyState::awaited || (header.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0) return Verdict::kill;
+  switch (static_cast<NotifyWord>(words[0])) {
+    case NotifyWord::hello:
+      return greeted_ || got != 1 ? Verdict::kill : greeted();
+    case NotifyWord::listening:
+      if (!greeted_ || got != 1 || !descriptor.valid() || !is_listener(descriptor)) return Verdict::kill;
+      listener_ = std::move(descriptor);
+      return conclude(NotifyState::listening);
+    case NotifyWord::killing:
+      if (!greeted_ || got != 2 || order_ == NotifyOrder::required) return Verdict::kill;
+      error_ = words[1];
+      return conclude(NotifyState::killing);
+    default:
+      return Verdict::kill;
+  }
+}
+
+// A guest whose memory cannot be opened (root without CAP_SYS_PTRACE) is denied all the same; its paths stay unknown.
+Notifier::Verdict Notifier::greeted() noexcept {
+  greeted_ = true;
+  const std::string path = "/proc/" + std::to_string(guest_) + "/mem";
+  memory_ = core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const NotifyWord order = order_ == NotifyOrder::required ? NotifyWord::required : NotifyWord::if_available;
+  return reply(socket_, order) ? Verdict::go_on : Verdict::kill;
+}
+
+Notifier::Verdict Notifier::conclude(NotifyState state) noexcept {
+  state_ = state;
+  if (!reply(socket_, NotifyWord::done)) return Verdict::kill;
+  return state == NotifyState::listening ? Verdict::listen : Verdict::go_on;
+}
+
+void Notifier::observe(DenialRecord& record) const {
+  const ObjectArgument where = object_argument(record.number);
+  if (where.object == DenialRecord::Object::none || record.arguments[where.pointer] == 0) return;
+  std::size_t wanted = kMaxObservedBytes;
+  if (where.object == DenialRecord::Object::address) {
+    wanted = std::min<std::size_t>(record.arguments[where.length] & UINT32_MAX, sizeof(sockaddr_storage));
+  }
+  std::string bytes(wanted, '\0');
+  bytes.resize(read_memory(memory_, guest_, record.arguments[where.pointer], bytes.data(), wanted));
+  if (where.object == DenialRecord::Object::path) bytes.resize(std::min(bytes.size(), bytes.find('\0')));
+  if (bytes.empty()) return;
+  record.object = where.object;
+  record.bytes = std::move(bytes);
+}
+
+Notifier::Verdict Notifier::serve() noexcept {
+  Received received{};
+  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &received) != 0) {
+    // ENOENT: the caller was killed, or interrupted, meanwhile.
+    return errno == ENOENT || errno == EINTR ? Verdict::go_on : Verdict::closed;
+  }
+  const seccomp_notif& call = received.notification;
+  DenialRecord record;
+  record.number = call.data.nr;
+  record.architecture = call.data.arch;
+  std::copy(std::begin(call.data.args), std::end(call.data.args), std::begin(record.arguments));
+  observe(record);
+  // The memory was the caller's only if the caller is still in this very call.
+  std::uint64_t id = call.id;
+  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0) {
+    record.object = DenialRecord::Object::none;
+    record.bytes.clear();
+  }
+  log_.add(std::move(record));
+  if (log_.total() >= quota_) {
+    quota_spent_ = true;  // never answered
+    return Verdict::kill;
+  }
+  Answered answered{};
+  answered.response.id = call.id;
+  answered.response.error = -EPERM;
+  // ENOENT: the caller is gone, or a signal took it out of the call; it will make the call anew and be told then.
+  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answered) != 0 && errno != ENOENT) return Verdict::kill;
+  return Verdict::go_on;
+}
+
+void Notifier::end() noexcept {
+  socket_.reset();
+  memory_.reset();
+  listener_.reset();
+}
+
+}  // namespace heddle::jail
