@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <type_traits>
 
+#include "heddle/jail/confine/filters.h"
 #include "identities.h"
 #include "process_status.h"
+#include "seccomp_filter.h"
 
 namespace heddle::jail {
 namespace {
@@ -38,15 +40,17 @@ TEST(Policy, IsImmutable) {
   EXPECT_EQ(::pwrite(fd, "x", 1, 0), -1);
   EXPECT_EQ(::ftruncate(fd, 0), -1);
   EXPECT_EQ(::fcntl(fd, F_GET_SEALS), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-  std::string bytes(policy.filter().size() + 1, '\0');
-  ASSERT_EQ(::pread(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(policy.filter().size()));
+  const std::string packed = pack_filters(policy.filter(), policy.killing_filter());
+  std::string bytes(packed.size() + 1, '\0');
+  ASSERT_EQ(::pread(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(packed.size()));
   bytes.pop_back();
-  EXPECT_EQ(bytes, policy.filter());
+  EXPECT_EQ(bytes, packed);
+  EXPECT_EQ(packed.size(), sizeof(FilterHeader) + policy.filter().size() + policy.killing_filter().size());
 }
 
 TEST(Policy, RefusesLimitsUnderWhichNothingStarts) {
   for (auto change : {+[](Limits& l) { l.data_bytes = 0; }, +[](Limits& l) { l.stack_bytes = 4096; },
-                      +[](Limits& l) { l.cpu = std::chrono::seconds(0); }, +[](Limits& l) { l.open_files = 4; },
+                      +[](Limits& l) { l.cpu = std::chrono::seconds(0); }, +[](Limits& l) { l.open_files = 5; },
                       +[](Limits& l) { l.processes = 0; }}) {
     Limits limits;
     change(limits);
@@ -54,6 +58,17 @@ TEST(Policy, RefusesLimitsUnderWhichNothingStarts) {
     ASSERT_FALSE(policy.ok());
     EXPECT_EQ(policy.error().code, Errc::invalid_argument);
   }
+}
+
+// JAIL-14: no listener is asked for, or no guest that is never told of its denials.
+TEST(Policy, SaysWhetherAndHowOftenDenialsAreTold) {
+  EXPECT_EQ(Policy::script().value().denials().notifications, Notifications::if_available);
+  const Policy off = Policy::script({}, {Notifications::off, 1}).value();
+  EXPECT_TRUE(off.filter().empty());
+  EXPECT_FALSE(off.killing_filter().empty());
+  const auto none = Policy::script({}, {Notifications::required, 0});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, Errc::invalid_argument);
 }
 
 constexpr std::string_view kStatus =

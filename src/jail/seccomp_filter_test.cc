@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
 constexpr int kHighestNumber = 1024;  // well past the newest call
 constexpr std::uint64_t kUpper = std::uint64_t{1} << 32;
 constexpr std::uint32_t kNative = AUDIT_ARCH_X86_64;
@@ -35,18 +36,28 @@ seccomp_data call(int number, std::uint32_t architecture = kNative) {
 
 std::uint32_t errno_answer(int error) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error); }
 
-std::uint32_t expected(Answer answer) {
-  if (answer == Answer::allow) return kAllow;
-  return errno_answer(answer == Answer::eperm ? EPERM : ENOSYS);
-}
-
-class ScriptFilter : public ::testing::Test {
+class ScriptFilter : public ::testing::TestWithParam<Refusal> {
  protected:
-  static const BpfProgram& program() {
-    static const BpfProgram kProgram(Policy::script().value().filter());
-    return kProgram;
+  static std::string_view of(const Policy& policy) {
+    return GetParam() == Refusal::notify ? policy.filter() : policy.killing_filter();
   }
-  std::uint32_t answer(const seccomp_data& data) { return program().answer(data); }
+  [[nodiscard]] std::uint32_t answer(const seccomp_data& data) const { return program_.answer(data); }
+
+  // What a call gets that the table does not let through.
+  static std::uint32_t refused() { return GetParam() == Refusal::notify ? kNotify : kKill; }
+  static std::uint32_t expected(Answer answer) {
+    switch (answer) {
+      case Answer::allow:
+        return kAllow;
+      case Answer::denied:
+        return GetParam() == Refusal::notify ? kNotify : errno_answer(EPERM);
+      case Answer::eperm:
+        return errno_answer(EPERM);
+      case Answer::enosys:
+        return errno_answer(ENOSYS);
+    }
+    return kKill;
+  }
 
   // The rule's call with arguments that meet its conditions and are otherwise as given.
   static seccomp_data meeting(const SyscallRule& rule, std::uint64_t others = 0) {
@@ -59,10 +70,17 @@ class ScriptFilter : public ::testing::Test {
     }
     return data;
   }
+
+ private:
+  BpfProgram program_{of(Policy::script().value())};
 };
+INSTANTIATE_TEST_SUITE_P(Both, ScriptFilter, ::testing::Values(Refusal::notify, Refusal::kill),
+                         [](const auto& parameter) {
+                           return parameter.param == Refusal::notify ? "Notifying" : "Killing";
+                         });
 
 // JAIL-4, JAIL-5, JAIL-6: an allow-list. Every number, native and x32 and i386, against the table.
-TEST_F(ScriptFilter, AnswersEveryNumberAsTheTableSays) {
+TEST_P(ScriptFilter, AnswersEveryNumberAsTheTableSays) {
   std::map<int, const SyscallRule*> rules;
   const SyscallTable table = syscall_table(Profile::script);
   for (const SyscallRule& rule : table) {
@@ -73,7 +91,7 @@ TEST_F(ScriptFilter, AnswersEveryNumberAsTheTableSays) {
   for (int number = -2; number <= kHighestNumber; ++number) {
     const auto rule = rules.find(number);
     const seccomp_data native = rule == rules.end() ? call(number) : meeting(*rule->second);
-    const std::uint32_t want = rule == rules.end() ? kKill : expected(rule->second->answer);
+    const std::uint32_t want = rule == rules.end() ? (number < -1 ? kKill : refused()) : expected(rule->second->answer);
     EXPECT_EQ(answer(native), want) << number;
     if (number < 0) continue;
     seccomp_data x32 = native;
@@ -88,7 +106,7 @@ TEST_F(ScriptFilter, AnswersEveryNumberAsTheTableSays) {
 }
 
 // JAIL-6: a condition that does not hold is never let through, whatever the other arguments are.
-TEST_F(ScriptFilter, EveryConditionCounts) {
+TEST_P(ScriptFilter, EveryConditionCounts) {
   unsigned conditions = 0;
   const SyscallTable table = syscall_table(Profile::script);
   for (const SyscallRule& rule : table) {
@@ -99,7 +117,7 @@ TEST_F(ScriptFilter, EveryConditionCounts) {
         seccomp_data data = meeting(rule);
         data.args[condition.argument] ^= std::uint64_t{1} << bit;
         const bool matters = (condition.mask >> bit & 1U) != 0;
-        EXPECT_EQ(answer(data), matters ? kKill : kAllow) << rule.name << " bit " << bit;
+        EXPECT_EQ(answer(data), matters ? refused() : kAllow) << rule.name << " bit " << bit;
       }
       // All other bits of all arguments set: met is met, and missed is missed.
       EXPECT_EQ(answer(meeting(rule, ~std::uint64_t{0})), expected(rule.answer)) << rule.name;
@@ -109,7 +127,7 @@ TEST_F(ScriptFilter, EveryConditionCounts) {
 }
 
 // JAIL-6: what the issue names, written out once more, so that an edit of the table shows.
-TEST_F(ScriptFilter, RefusesWhatMatters) {
+TEST_P(ScriptFilter, RefusesWhatMatters) {
   for (const int number : {SYS_execve,
                            SYS_execveat,
                            SYS_fork,
@@ -180,30 +198,33 @@ TEST_F(ScriptFilter, RefusesWhatMatters) {
                            SYS_ioperm,
                            SYS_timer_create,
                            SYS_dup2}) {
-    EXPECT_EQ(answer(call(number)), kKill) << number;
+    EXPECT_EQ(answer(call(number)), refused()) << number;
   }
-  for (const int number : {SYS_socket, SYS_socketpair, SYS_openat, SYS_open, SYS_ioctl, SYS_prctl, SYS_tgkill}) {
+  for (const int number : {SYS_ioctl, SYS_prctl, SYS_tgkill}) {
     EXPECT_EQ(answer(call(number)), errno_answer(EPERM)) << number;
+  }
+  for (const int number : {SYS_socket, SYS_socketpair, SYS_openat, SYS_open}) {
+    EXPECT_EQ(answer(call(number)), expected(Answer::denied)) << number;
   }
   EXPECT_EQ(answer(call(SYS_clone3)), errno_answer(ENOSYS));
 }
 
 // JAIL-5: every family, with the upper half of the argument set too.
-TEST_F(ScriptFilter, NoFamilyGetsASocket) {
+TEST_P(ScriptFilter, NoFamilyGetsASocket) {
   for (std::uint64_t family = 0; family < 64; ++family) {
     for (const std::uint64_t upper : {std::uint64_t{0}, kUpper, ~std::uint64_t{0} << 32}) {
       for (const int number : {SYS_socket, SYS_socketpair}) {
         seccomp_data data = call(number);
         data.args[0] = upper | family;
         data.args[1] = upper | SOCK_STREAM;
-        EXPECT_EQ(answer(data), errno_answer(EPERM)) << family;
+        EXPECT_EQ(answer(data), expected(Answer::denied)) << family;
       }
     }
   }
 }
 
 // JAIL-6: executable memory in all spellings.
-TEST_F(ScriptFilter, NoExecutableMemory) {
+TEST_P(ScriptFilter, NoExecutableMemory) {
   const auto map = [&](std::uint64_t protection, std::uint64_t flags) {
     seccomp_data data = call(SYS_mmap);
     data.args[2] = protection;
@@ -219,40 +240,40 @@ TEST_F(ScriptFilter, NoExecutableMemory) {
   EXPECT_EQ(map(PROT_READ | PROT_WRITE, kOwn), kAllow);
   EXPECT_EQ(map(PROT_NONE, kOwn | MAP_NORESERVE), kAllow);
   EXPECT_EQ(map(kUpper | PROT_READ, kOwn), kAllow);
-  EXPECT_EQ(map(PROT_READ, MAP_PRIVATE), kKill);
-  EXPECT_EQ(map(PROT_READ, kOwn | MAP_HUGETLB), kKill);
-  EXPECT_EQ(map(PROT_READ, kUpper | MAP_PRIVATE), kKill);
+  EXPECT_EQ(map(PROT_READ, MAP_PRIVATE), refused());
+  EXPECT_EQ(map(PROT_READ, kOwn | MAP_HUGETLB), refused());
+  EXPECT_EQ(map(PROT_READ, kUpper | MAP_PRIVATE), refused());
   for (const std::uint64_t upper : {std::uint64_t{0}, kUpper, ~std::uint64_t{0} << 32}) {
     for (std::uint64_t others = 0; others < 4; ++others) {
-      EXPECT_EQ(map(upper | PROT_EXEC | others, kOwn), kKill);
-      EXPECT_EQ(protect(upper | PROT_EXEC | others), kKill);
+      EXPECT_EQ(map(upper | PROT_EXEC | others, kOwn), refused());
+      EXPECT_EQ(protect(upper | PROT_EXEC | others), refused());
       EXPECT_EQ(protect(upper | others), kAllow);
     }
   }
 }
 
 // JAIL-5: a stream socket's calls work without an address and without the flags that no guest needs.
-TEST_F(ScriptFilter, StreamCallsTakeNoAddress) {
+TEST_P(ScriptFilter, StreamCallsTakeNoAddress) {
   seccomp_data data = call(SYS_sendto);
   data.args[3] = MSG_NOSIGNAL | MSG_DONTWAIT;
   EXPECT_EQ(answer(data), kAllow);
   data.args[4] = kUpper;  // a pointer with an empty lower half is still one
-  EXPECT_EQ(answer(data), kKill);
+  EXPECT_EQ(answer(data), refused());
   data.args[4] = 0;
   data.args[3] = MSG_OOB;
-  EXPECT_EQ(answer(data), kKill);
+  EXPECT_EQ(answer(data), refused());
   data.args[3] = kUpper | MSG_OOB | MSG_NOSIGNAL;
-  EXPECT_EQ(answer(data), kKill);
+  EXPECT_EQ(answer(data), refused());
   data = call(SYS_recvmsg);
   data.args[2] = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
   EXPECT_EQ(answer(data), kAllow);
   data.args[2] |= MSG_OOB;
-  EXPECT_EQ(answer(data), kKill);
+  EXPECT_EQ(answer(data), refused());
 }
 
-TEST_F(ScriptFilter, ATableWithAnUnknownCallIsAnError) {
+TEST(Filter, ATableWithAnUnknownCallIsAnError) {
   const SyscallRule rules[] = {{"no_such_call", Answer::allow, "", {}}};
-  const auto built = build_filter({rules, 1});
+  const auto built = build_filter({rules, 1}, Refusal::notify);
   ASSERT_FALSE(built.ok());
   EXPECT_NE(built.error().message().find("no_such_call"), std::string::npos);
 }

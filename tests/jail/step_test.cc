@@ -125,7 +125,8 @@ TEST(Steps, EveryConfineStepThatFailsIsNamedAndThePayloadNeverRuns) {
     ASSERT_EQ(message.op(), "refused");
     EXPECT_EQ(message.take_number("step").value(), static_cast<unsigned>(row.step));
     EXPECT_EQ(message.take_number("errno").value(), static_cast<unsigned>(row.injection.error));
-    EXPECT_FALSE(started.value().guest.verify_confined().ok());
+    // At the last step all that can be verified from outside is true; that the guest is not ready it says itself.
+    EXPECT_TRUE(row.step == Step::notify_close || !started.value().guest.verify_confined().ok());
     EXPECT_EQ(next_message(started.value().channel).op(), "gone");
     EXPECT_EQ(wait_death(started.value().guest).kind, Death::Kind::exited);
   }

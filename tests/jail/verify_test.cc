@@ -1,5 +1,6 @@
 // JAIL-16: the host believes the kernel, not the guest and not its own calls.
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,10 +13,11 @@ namespace {
 using core::Errc;
 constexpr unsigned kAll = ~0U;
 
-core::Result<void> verdict(const std::vector<Injection>& injections, const char* mode) {
+core::Result<void> verdict(const std::vector<Injection>& injections, const char* mode,
+                           Notifications notifications = Notifications::if_available) {
   const InjectedSupervisor injected(injections);
   HEDDLE_ASSIGN(Supervisor supervisor, start_supervisor(injected.path()));
-  HEDDLE_ASSIGN(Started started, start_guest(supervisor, "heddle-test-guest", {mode}));
+  HEDDLE_ASSIGN(Started started, start_guest(supervisor, "heddle-test-guest", {mode}, {}, {notifications, 64}));
   EXPECT_EQ(next_message(started.channel).op(), "ready");  // it claims to be
   return started.guest.verify_confined();
 }
@@ -45,7 +47,32 @@ TEST(Verify, AnOuterFilterDoesNotCount) { expect_refusal(verdict({{SYS_reboot, E
 
 // The call that loads the filter says that it did, and did not.
 TEST(Verify, RefusesAFilterThatWasOnlyClaimed) {
-  expect_refusal(verdict({{SYS_seccomp, 0, {{0, kAll, SECCOMP_SET_MODE_FILTER}}}}, "confined"), "of its own");
+  expect_refusal(verdict({{SYS_seccomp, 0, {{0, kAll, SECCOMP_SET_MODE_FILTER}}}}, "confined", Notifications::off),
+                 "of its own");
+}
+
+// JAIL-11, JAIL-16: what it hands over is no listener, and the supervisor does not take it for one.
+TEST(Verify, AListenerThatWasOnlyClaimedEndsTheGuest) {
+  const InjectedSupervisor injected({{SYS_seccomp, 0, {{0, kAll, SECCOMP_SET_MODE_FILTER}}}});
+  auto supervisor = start_supervisor(injected.path());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  EXPECT_EQ(next_message(started.value().channel).op(), "gone");
+  EXPECT_FALSE(started.value().guest.verify_confined().ok());
+  const Death death = wait_death(started.value().guest);
+  EXPECT_EQ(death.kind, Death::Kind::signalled);
+  EXPECT_EQ(death.code, SIGKILL);
+}
+
+// JAIL-16: a guest that has a filter and never told the supervisor of its listener.
+TEST(Verify, RefusesAGuestWhoseListenerNobodyHolds) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"mute"});
+  ASSERT_TRUE(started.ok()) << started.error().message();
+  EXPECT_EQ(next_message(started.value().channel).op(), "ready");
+  expect_refusal(started.value().guest.verify_confined(), "listener is not in the supervisor's hands");
 }
 
 // The change of user is claimed and did not happen. Capabilities go all the same, so it comes as far as a filter.

@@ -71,6 +71,12 @@ int read_process(const std::string& pid) {
   return outcome(::syscall(SYS_process_vm_readv, target, &local, 1, &remote, 1, 0));
 }
 int signal_host(const std::string& pid) { return outcome(::syscall(SYS_kill, std::atoi(pid.c_str()), 0)); }
+// Parameter: how often. The last answer counts.
+int signal_often(const std::string& times) {
+  long result = 0;
+  for (int i = 0; i < std::atoi(times.c_str()); ++i) result = ::syscall(SYS_kill, ::getpid(), 0);
+  return outcome(result);
+}
 int signal_all(const std::string&) { return outcome(::syscall(SYS_kill, -1, 0)); }
 int signal_thread(const std::string& pid) {
   const int target = std::atoi(pid.c_str());
@@ -131,6 +137,7 @@ const Attack kProcessAttacks[] = {
     {"ptrace", "trace a process", trace},
     {"process_vm_readv", "read another process's memory", read_process},
     {"kill", "signal the host", signal_host},
+    {"kill_often", "signal itself many times", signal_often},
     {"kill_all", "signal everybody", signal_all},
     {"tgkill", "signal a thread of the host", signal_thread},
     {"sigqueue", "queue a signal for the host", queue_signal},

@@ -1,6 +1,9 @@
 // A guest program for tests: confines itself as a worker does, says so, and then does what its argument names.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <string>
@@ -30,6 +33,7 @@ void idle(wire::Channel& channel) {
 }  // namespace
 
 // Arguments: "confined" | "bare" (says ready without confining itself) | "spin" (confined, then busy for ever)
+//   | "mute" (a filter that allows everything, and nothing said to the supervisor)
 //   | "deaf" (confined, every signal blocked, never reads)
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "confined";
@@ -37,7 +41,11 @@ int main(int argc, char** argv) {
   if (!channel.ok()) return 2;
   jail::prepare();
   wire::Message ready("ready");
-  if (mode != "bare") {
+  if (mode == "mute") {
+    sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+    const sock_fprog program{1, all};
+    if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &program) != 0) return 4;
+  } else if (mode != "bare") {
     const jail::ConfineResult result = jail::try_confine_self();
     if (result.failure.step != jail::Step::none) {
       wire::Message refusal("refused");

@@ -1,0 +1,117 @@
+#include "heddle/jail/launch/notify.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <initializer_list>
+
+#include "heddle/jail/confine/notify.h"
+#include "heddle/jail/launch/control.h"
+
+namespace heddle::jail {
+namespace {
+
+// JAIL-14: the ring is bounded, keeps the first, and counts what it lost.
+TEST(DenialLog, KeepsTheFirstAndCountsTheRest) {
+  DenialLog log;
+  for (std::size_t i = 0; i < DenialLog::kRoom + 10; ++i) {
+    DenialRecord record;
+    record.number = static_cast<int>(i);
+    log.add(std::move(record));
+  }
+  EXPECT_EQ(log.total(), DenialLog::kRoom + 10);
+  EXPECT_EQ(log.dropped(), 10U);
+  DenialRecord record;
+  for (std::size_t i = 0; i < DenialLog::kRoom; ++i) {
+    ASSERT_TRUE(log.take(record));
+    EXPECT_EQ(record.number, static_cast<int>(i));
+  }
+  EXPECT_FALSE(log.take(record));
+  log.add({});
+  EXPECT_TRUE(log.take(record));  // there is room again
+}
+
+// JAIL-14: every bit of a record crosses the supervisor's socket, in packets of bounded size.
+TEST(DenialReport, CrossesWhole) {
+  DenialLog log;
+  for (std::size_t i = 0; i < kDenialsAPacket + 1; ++i) {
+    DenialRecord record;
+    record.number = i == 0 ? -1 : SYS_connect;
+    record.architecture = 0xC000003E;
+    for (std::uint64_t& argument : record.arguments) argument = ~std::uint64_t{0} - i;
+    record.object = DenialRecord::Object::address;
+    record.bytes = std::string(kMaxObservedBytes - 1, '\xFF') + '\0';
+    log.add(std::move(record));
+  }
+  const DenialReport first = decode_denials(wire::Message::parse(encode_denials(log).text()).value()).value();
+  ASSERT_EQ(first.records.size(), kDenialsAPacket);
+  EXPECT_EQ(first.total, kDenialsAPacket + 1);
+  EXPECT_EQ(first.records[0].number, -1);
+  EXPECT_EQ(first.records[1].number, SYS_connect);
+  EXPECT_EQ(first.records[1].architecture, 0xC000003E);
+  EXPECT_EQ(first.records[1].arguments[5], ~std::uint64_t{0} - 1);
+  EXPECT_EQ(first.records[1].object, DenialRecord::Object::address);
+  EXPECT_EQ(first.records[1].bytes, std::string(kMaxObservedBytes - 1, '\xFF') + '\0');
+  EXPECT_EQ(decode_denials(encode_denials(log)).value().records.size(), 1U);
+}
+
+TEST(DenialReport, RefusesWhatCannotBeRead) {
+  for (const char* words :
+       {"", "1", "3e c000003e 0 0 0 0 0 ", "3e c000003e 0 0 0 0 0 0 9 ", "3e c000003e 0 0 0 0 0 0 1 f",
+        "3e c000003e 0 0 0 0 0 0 1 fg", "x c000003e 0 0 0 0 0 0 0 ", "3e c000003e 0 0 0 0 0 0 0"}) {
+    wire::Message message("denials");
+    message.set("total", 1U).set("dropped", 0U).set("denial.0", words);
+    EXPECT_FALSE(decode_denials(std::move(message)).ok()) << words;
+  }
+}
+
+class Handshake : public ::testing::Test {
+ protected:
+  Handshake() {
+    int raw[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw), 0);
+    guest_ = core::Fd(raw[1]);
+    notifier_ = Notifier(NotifyOrder::if_available, 64, ::getpid(), core::Fd(raw[0]));
+  }
+  Notifier::Verdict say(std::initializer_list<std::uint8_t> words) {
+    EXPECT_EQ(::send(guest_.get(), std::data(words), words.size(), 0), static_cast<ssize_t>(words.size()));
+    return notifier_.take_message();
+  }
+  static constexpr std::uint8_t word(NotifyWord word) { return static_cast<std::uint8_t>(word); }
+  core::Fd guest_;
+  Notifier notifier_;
+};
+
+// JAIL-11: what is said out of order, or is not known, ends the guest.
+TEST_F(Handshake, TakesNothingOutOfOrder) {
+  EXPECT_EQ(say({word(NotifyWord::killing), 16}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::listening)}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::done)}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({0}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::hello), 0}), Notifier::Verdict::kill);
+  EXPECT_EQ(notifier_.state(), NotifyState::awaited);
+}
+
+TEST_F(Handshake, IsConcludedOnce) {
+  EXPECT_EQ(say({word(NotifyWord::hello)}), Notifier::Verdict::go_on);
+  EXPECT_EQ(say({word(NotifyWord::listening)}), Notifier::Verdict::kill);  // without one
+  EXPECT_EQ(say({word(NotifyWord::killing), EBUSY}), Notifier::Verdict::go_on);
+  EXPECT_EQ(notifier_.state(), NotifyState::killing);
+  EXPECT_EQ(notifier_.error(), EBUSY);
+  EXPECT_EQ(say({word(NotifyWord::hello)}), Notifier::Verdict::kill);
+  guest_.reset();
+  EXPECT_EQ(notifier_.take_message(), Notifier::Verdict::closed);
+}
+
+TEST(ObjectArguments, AreWhereTheKernelTakesThem) {
+  EXPECT_EQ(object_argument(SYS_openat).pointer, 1U);
+  EXPECT_EQ(object_argument(SYS_connect).length, 2U);
+  EXPECT_EQ(object_argument(SYS_sendto).length, 5U);
+  EXPECT_EQ(object_argument(SYS_getpid).object, DenialRecord::Object::none);
+}
+
+}  // namespace
+}  // namespace heddle::jail
