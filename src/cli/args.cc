@@ -24,6 +24,7 @@ struct Raw {
   bool version = false;
   bool run = false;
   bool json = false;
+  bool explain = false;
   Text script, input, input_json, each, batch;
   Text wall_clock, cpu, memory, max_input, max_output, max_script, workers;
 };
@@ -60,6 +61,7 @@ core::Result<Raw> read(std::vector<std::string> args) {
     run->allow_extras();
     run->add_flag("-h,--help", raw.help);
     run->add_flag("--json", raw.json);
+    run->add_flag("--explain", raw.explain);
     for (const Name& name : kNames) run->add_option(name.name);
     app.parse(args);
     for (const std::string& left : app.remaining(true)) {
@@ -138,6 +140,7 @@ core::Result<Options> parse_args(std::vector<std::string> args, unsigned cores) 
     if (*source) options.source = **source;
   }
   options.input_json = raw.input_json;
+  options.explain = raw.explain;
   options.format = raw.json || options.mode != Mode::single ? Format::json : Format::text;
   if (options.mode != Mode::single) options.workers = std::clamp(cores, 1U, 4U);
   if (raw.workers) {
@@ -175,6 +178,8 @@ Options:
   --workers N         processes that run at a time, 1 to 64
                       (1; with --each and --batch one a core, at most 4)
   --json              an outcome object in place of the bare result
+  --explain           also what confined the run and what it was denied, on
+                      standard error or as "explain" in the outcome object
 
 Exit codes: 0 ok, 1 some lines of --each or --batch not ok, 10 scriptError,
 11 limitExceeded, 12 inputTooLarge, 13 inputNotSerializable, 14 shapeMismatch,

@@ -23,6 +23,7 @@ inline constexpr SizeRange kWorkerRange{1, 64};
 struct Options {
   Mode mode = Mode::single;
   Format format = Format::text;
+  bool explain = false;
   std::string script;                     ///< a path, or "-"
   std::string source;                     ///< of --input, --each or --batch: a path, or "-"; empty for none
   std::optional<std::string> input_json;  ///< of --input-json

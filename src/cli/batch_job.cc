@@ -92,7 +92,7 @@ std::optional<Wrong> read_line(std::string_view text, RunRequest& request, bool&
 
 std::uint64_t batch_line_ceiling(Ceilings ceilings) { return 6 * ceilings.script + ceilings.input + 4096; }
 
-Job batch_job(const Line& line, const RunLimits& defaults, Ceilings ceilings) {
+Job batch_job(const Line& line, const RunRequest& defaults, Ceilings ceilings) {
   if (line.too_long) {
     return failed_report(fmt::format("batch line {} has more than {}, the most that --max-script and --max-input allow",
                                      line.number, size_text(batch_line_ceiling(ceilings))));
@@ -105,7 +105,8 @@ Job batch_job(const Line& line, const RunLimits& defaults, Ceilings ceilings) {
   const auto begin = text.find_first_not_of(" \t\r");
   if (text[begin] != '{') return failed_at(begin, "an object must stand here: {\"script\":…,\"input\":…,\"limits\":…}");
   RunRequest request;
-  request.limits = defaults;
+  request.limits = defaults.limits;
+  request.explain = defaults.explain;
   bool has_script = false;
   if (const auto wrong = read_line(text, request, has_script))
     return failed_at(static_cast<std::size_t>(wrong->at.data() - text.data()), wrong->message);

@@ -22,11 +22,8 @@ namespace {
 
 using sandbox::quickjs::RunRequest;
 
-// One line on standard error; where that cannot be written there is nobody left to tell.
-void complain(std::string_view line) {
-  std::string text(line);
-  text += '\n';
-  std::string_view left = text;
+// On standard error; where that cannot be written there is nobody left to tell.
+void complain_lines(std::string_view left) {
   while (!left.empty()) {
     const ssize_t wrote = ::write(STDERR_FILENO, left.data(), left.size());
     if (wrote < 0 && errno == EINTR) continue;
@@ -34,6 +31,8 @@ void complain(std::string_view line) {
     left.remove_prefix(static_cast<std::size_t>(wrote));
   }
 }
+
+void complain(std::string_view line) { complain_lines(std::string(line) + "\n"); }
 
 void complain_of(const core::Error& error) { complain("heddle: " + core::printable_line(error.message())); }
 
@@ -131,8 +130,8 @@ class Command {
     if (auto* instead = std::get_if<Report>(&script)) return conclude(*instead);
     Loaded input = load_input();
     if (auto* instead = std::get_if<Report>(&input)) return conclude(*instead);
-    return conclude(
-        evaluate({std::move(std::get<std::string>(script)), std::move(std::get<std::string>(input)), options_.limits}));
+    return conclude(evaluate({std::move(std::get<std::string>(script)), std::move(std::get<std::string>(input)),
+                              options_.limits, options_.explain}));
   }
 
   // A line of a batch may ask for as much as an option may.
@@ -167,12 +166,15 @@ class Command {
     } else {
       complain(to_text(outcome, script_name_));
     }
-    return finish_output(row_of(outcome.kind).exit_code);
+    const int code = finish_output(row_of(outcome.kind).exit_code);
+    if (options_.format == Format::text && outcome.explanation) complain_lines(explanation_text(*outcome.explanation));
+    return code;
   }
 
   int lines() {
     RunRequest defaults;
     defaults.limits = options_.limits;
+    defaults.explain = options_.explain;
     if (options_.mode == Mode::each) {
       Loaded script = load_script();
       if (auto* instead = std::get_if<Report>(&script)) {
@@ -189,7 +191,7 @@ class Command {
     const Ceilings ceilings{options_.max_script, options_.max_input};
     LineJobs jobs(std::move(source).value(), each ? ceilings.input : batch_line_ceiling(ceilings),
                   [&](const Line& line) {
-                    return each ? each_job(line, defaults, ceilings) : batch_job(line, defaults.limits, ceilings);
+                    return each ? each_job(line, defaults, ceilings) : batch_job(line, defaults, ceilings);
                   });
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     Progress progress(terminal ? Progress::Shown::yes : Progress::Shown::no, output_.is_terminal());

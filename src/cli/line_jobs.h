@@ -43,7 +43,7 @@ struct Ceilings {
 [[nodiscard]] Job each_job(const Line& line, const sandbox::quickjs::RunRequest& defaults, Ceilings ceilings);
 /// A line of --batch, read strictly: an unknown or double field, a wrong type or a limit that cannot be is a failure of
 /// that line, with line number and column.
-[[nodiscard]] Job batch_job(const Line& line, const sandbox::quickjs::RunLimits& defaults, Ceilings ceilings);
+[[nodiscard]] Job batch_job(const Line& line, const sandbox::quickjs::RunRequest& defaults, Ceilings ceilings);
 /// What a line of --batch may hold: every byte of the script may be written as six (\u0041).
 [[nodiscard]] std::uint64_t batch_line_ceiling(Ceilings ceilings);
 

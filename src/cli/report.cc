@@ -13,6 +13,7 @@
 namespace heddle::cli {
 namespace {
 
+using sandbox::quickjs::Explanation;
 using sandbox::quickjs::LimitKind;
 using sandbox::quickjs::Outcome;
 
@@ -59,6 +60,18 @@ std::string described(const Report& report, std::string_view script_name) {
   return text;
 }
 
+std::string explanation_json(const Explanation& explanation) {
+  std::string json = R"({"applied":[)";
+  for (const std::string& fact : explanation.applied) json += (json.back() == '[' ? "" : ",") + quote_json(fact);
+  json += R"(],"denied":[)";
+  for (const Explanation::Denied& denied : explanation.denied) {
+    json += fmt::format(R"({}{{"syscall":{},"what":{},"rule":{},"hint":{}}})", json.back() == '[' ? "" : ",",
+                        quote_json(denied.syscall), quote_json(denied.line), quote_json(denied.rule),
+                        quote_json(denied.hint));
+  }
+  return json + fmt::format(R"(],"dropped":{}}})", explanation.dropped);
+}
+
 }  // namespace
 
 std::span<const OutcomeRow> outcome_table() { return kOutcomes; }
@@ -89,6 +102,7 @@ Report failed_report(std::string message) { return report(OutcomeKind::failed, s
 Report report_of(Outcome outcome) {
   Report result;
   result.elapsed = outcome.elapsed;
+  result.explanation = std::move(outcome.explanation);
   switch (outcome.kind) {
     case Outcome::Kind::ok:
       result.kind = OutcomeKind::ok;
@@ -135,8 +149,21 @@ std::string to_json(const Report& report) {
     if (report.column > 0) json += fmt::format(R"(,"column":{})", report.column);
   }
   const auto us = report.elapsed.count();
-  json += fmt::format(R"(,"ms":{}.{:03}}})", us / 1000, us % 1000);
-  return json;
+  json += fmt::format(R"(,"ms":{}.{:03})", us / 1000, us % 1000);
+  if (report.explanation) json += ",\"explain\":" + explanation_json(*report.explanation);
+  return json + "}";
+}
+
+std::string explanation_text(const Explanation& explanation) {
+  std::string text = "heddle: applied:\n";
+  for (const std::string& fact : explanation.applied) text += "  " + core::printable_line(fact) + "\n";
+  if (explanation.applied.empty()) text += "  unknown: the worker ended before it could be asked\n";
+  text += explanation.denied.empty() ? "heddle: denied: nothing\n" : "heddle: denied:\n";
+  for (const Explanation::Denied& denied : explanation.denied) {
+    text += "  " + core::printable_line(denied.line) + "\n    (" + core::printable_line(denied.hint) + ")\n";
+  }
+  if (explanation.dropped > 0) text += fmt::format("  and {} more that were counted only\n", explanation.dropped);
+  return text;
 }
 
 std::string to_text(const Report& report, std::string_view script_name) {

@@ -58,9 +58,18 @@ struct Report {
   std::uint32_t line = 0;  ///< in the script; 0 when unknown
   std::uint32_t column = 0;
   std::chrono::microseconds elapsed{0};
+  std::optional<sandbox::quickjs::Explanation> explanation;
 
   /// Of what it keeps in memory.
-  [[nodiscard]] std::size_t bytes() const { return sizeof *this + value.size() + message.size(); }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t total = sizeof *this + value.size() + message.size();
+    if (!explanation) return total;
+    for (const auto& fact : explanation->applied) total += sizeof fact + fact.size();
+    for (const auto& denied : explanation->denied) {
+      total += sizeof denied + denied.syscall.size() + denied.line.size() + denied.rule.size() + denied.hint.size();
+    }
+    return total;
+  }
 };
 
 /// Checks what came: a value that is not one JSON value is a failure of the worker, never the script's (SBX-5).
@@ -70,6 +79,8 @@ struct Report {
 
 /// One object on one line, without the line's end.
 [[nodiscard]] std::string to_json(const Report& report);
+/// Lines for people, each with its end: what confined the run, and what it was denied, with a hint.
+[[nodiscard]] std::string explanation_text(const sandbox::quickjs::Explanation& explanation);
 /// One line for people, without the line's end: what happened, where, what to do next. Not for OutcomeKind::ok.
 [[nodiscard]] std::string to_text(const Report& report, std::string_view script_name);
 

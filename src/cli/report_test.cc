@@ -80,5 +80,28 @@ TEST(ReportTest, EachOutcomeHasItsChannel) {
   EXPECT_EQ(object(outcome)["outcome"], "failed");
 }
 
+// JAIL-14: the object has the member only when it was asked for; a guest's bytes stay one line of text.
+TEST(Report, ExplainsWhenAsked) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::ok;
+  outcome.value = "42";
+  EXPECT_FALSE(nlohmann::json::parse(to_json(report_of(outcome))).contains("explain"));
+  sandbox::quickjs::Explanation explanation;
+  explanation.applied = {"a \"fact\""};
+  explanation.denied.push_back({"openat", "openat /\x1b[31m (observed): rule", "rule", "hint"});
+  explanation.dropped = 3;
+  outcome.explanation = explanation;
+  const auto json = nlohmann::json::parse(to_json(report_of(outcome)))["explain"];
+  EXPECT_EQ(json["applied"][0], "a \"fact\"");
+  EXPECT_EQ(json["denied"][0]["syscall"], "openat");
+  EXPECT_EQ(json["denied"][0]["hint"], "hint");
+  EXPECT_EQ(json["dropped"], 3);
+  const std::string text = explanation_text(explanation);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find("(hint)"), std::string::npos);
+  EXPECT_NE(text.find("3 more"), std::string::npos);
+  EXPECT_NE(explanation_text({}).find("denied: nothing"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace heddle::cli

@@ -9,7 +9,7 @@ std::string plural(std::uint64_t count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
-std::string notified_text(const Applied& applied) {
+std::string notified_text(const AppliedPolicy& applied) {
   switch (applied.notified) {
     case Notified::off:
       return "a refused call ends it (notifications are off)";
@@ -26,7 +26,7 @@ std::string notified_text(const Applied& applied) {
 
 }  // namespace
 
-std::vector<std::string> to_lines(const Applied& applied) {
+std::vector<std::string> to_lines(const AppliedPolicy& applied) {
   const Limits& limits = applied.limits;
   return {
       "user " + std::to_string(applied.uid) + (applied.own_identity ? ", its own" : ", the host's"),

@@ -88,7 +88,7 @@ TEST(Denial, DecodesAddresses) {
 
 // JAIL-13: what is not enforced is not claimed.
 TEST(Applied, SaysWhatHolds) {
-  Applied applied;
+  AppliedPolicy applied;
   applied.notified = Notified::killing;
   applied.notified_error = EBUSY;
   std::string all;

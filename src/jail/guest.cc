@@ -91,11 +91,11 @@ core::Result<void> Guest::verify_notified() const {
                                                            : "its listener is not in the supervisor's hands");
 }
 
-core::Result<Applied> Guest::applied() const {
+core::Result<AppliedPolicy> Guest::applied() const {
   if (!link_) return core::make_error(Errc::closed, "read what confines a guest");
   HEDDLE_ASSIGN(const ProcessStatus status, read_status(pid_, process_));
   HEDDLE_ASSIGN(const NotifyReport report, ask_notified(*link_, id_));
-  Applied applied;
+  AppliedPolicy applied;
   applied.profile = profile_;
   applied.limits = limits_;
   applied.uid = status.uids[1];

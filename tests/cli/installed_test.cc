@@ -88,6 +88,23 @@ TEST_F(Installed, RunsScripts) {
             R"({"outcome":"inputTooLarge")");
 }
 
+// JAIL-13, JAIL-14: what confined the run, from the kernel, on standard error or in the object.
+TEST_F(Installed, ExplainsARun) {
+  const auto text = run(script("6*7", {"--explain"}));
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(text.out, "42\n");
+  for (const char* part : {"heddle: applied:", "no_new_privs\n", "Landlock ABI", "seccomp: 1 filter of its own",
+                           "heddle: denied: nothing"}) {
+    EXPECT_NE(text.err.find(part), std::string::npos) << part << " in " << text.err;
+  }
+  const auto json = run(script("6*7", {"--explain", "--json"}));
+  EXPECT_EQ(json.err, "");
+  EXPECT_NE(json.out.find(R"("explain":{"applied":[)"), std::string::npos) << json.out;
+  EXPECT_NE(json.out.find(R"("denied":[],"dropped":0}})"), std::string::npos) << json.out;
+  EXPECT_EQ(run(script("6*7", {"--json"})).out.find("explain"), std::string::npos);
+  EXPECT_EQ(run(script("6*7")).err, "");
+}
+
 // The widest limits that the options take are limits that the pool takes, for a batch's lines too.
 TEST_F(Installed, TheWidestAndTheNarrowestLimitsWork) {
   EXPECT_EQ(run(script("1", {"--wall-clock", "1h", "--cpu", "1h", "--memory", "2GiB", "--max-input", "1GiB",

@@ -117,7 +117,7 @@ TEST(Notifications, ArePartOfWhatIsApplied) {
   ASSERT_TRUE(started.ok()) << started.error().message();
   ASSERT_EQ(next_message(started.value().channel).op(), "ready");
   ASSERT_TRUE(started.value().guest.verify_confined().ok());
-  const Applied applied = started.value().guest.applied().value();
+  const AppliedPolicy applied = started.value().guest.applied().value();
   EXPECT_EQ(applied.notified, Notified::listening);
   EXPECT_EQ(applied.filters, 1U);
   EXPECT_TRUE(applied.no_new_privs);
@@ -168,7 +168,7 @@ TEST_P(NoListener, FallsBackToKillingWhereThePolicyLetsIt) {
   ASSERT_TRUE(started.ok()) << started.error().message();
   ASSERT_EQ(next_message(started.value().channel).op(), "ready");
   ASSERT_TRUE(started.value().guest.verify_confined().ok());
-  const Applied applied = started.value().guest.applied().value();
+  const AppliedPolicy applied = started.value().guest.applied().value();
   EXPECT_EQ(applied.notified, Notified::killing);
   EXPECT_EQ(applied.notified_error, GetParam().error);
 }

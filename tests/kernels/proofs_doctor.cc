@@ -92,6 +92,13 @@ Finding doctor_knows_what_is_applied(const World& world) {
       (text_of(guest + "/cgroup") != text_of("/proc/self/cgroup")) != jail::kApplied.cgroups) {
     return fail("kApplied.cgroups is wrong");
   }
+  auto confined = world.start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+  if (!confined.ok()) return not_started(confined.error());
+  if (next_message(confined.value().channel).op() != "ready") return fail("the confined one is not ready");
+  const auto applied = confined.value().guest.applied();
+  if (!applied.ok()) return fail(applied.error().message());
+  const bool told = layer_of(ask_doctor(), "seccomp_notify").state != State::missing && jail::kApplied.notifications;
+  if ((applied.value().notified == jail::Notified::listening) != told) return fail("kApplied.notifications is wrong");
   return yes();
 }
 

@@ -354,5 +354,47 @@ TEST(Pool, AWorkerThatSpeaksUnaskedGetsNoRun) {
   EXPECT_EQ(pool->statistics().spawned, 2U);
 }
 
+Outcome explained(Pool& pool, const std::string& script) {
+  RunRequest request;
+  request.script = script;
+  request.explain = true;
+  auto run = pool.start(std::move(request));
+  EXPECT_TRUE(run.ok()) << run.error().message();
+  quickjs::Run started = std::move(run).value();
+  return started.wait();
+}
+
+// JAIL-13, JAIL-14: what a run was refused comes with its outcome, and only with its own.
+TEST(Pool, ExplainsARun) {
+  const auto pool = make(rogue("none"));
+  const Outcome tried = explained(*pool, "tries");
+  ASSERT_TRUE(tried.explanation.has_value());
+  EXPECT_FALSE(tried.explanation->applied.empty());
+  ASSERT_EQ(tried.explanation->denied.size(), 1U);
+  EXPECT_EQ(tried.explanation->denied[0].syscall, "openat");
+  EXPECT_EQ(tried.explanation->denied[0].line, "openat /etc/shadow (observed): seccomp: a script has no files");
+  EXPECT_FALSE(tried.explanation->denied[0].hint.empty());
+  EXPECT_FALSE(evaluate(*pool, "tries").explanation.has_value());
+  EXPECT_EQ(explained(*pool, "tries").explanation->denied.size(), 1U);
+}
+
+TEST(Pool, SaysThatARunUsedUpItsDenials) {
+  const auto pool = make(rogue("none"));
+  const Outcome outcome = explained(*pool, "tries for ever");
+  EXPECT_EQ(outcome.kind, Kind::infrastructure);
+  EXPECT_NE(outcome.error.message().find("refused system calls"), std::string::npos) << outcome.error.message();
+  ASSERT_TRUE(outcome.explanation.has_value());
+  EXPECT_EQ(outcome.explanation->denied.size(), 64U);
+}
+
+TEST(Pool, AScriptIsDeniedNothing) {
+  const auto pool = make(real());
+  const Outcome outcome =
+      explained(*pool, "new Date().toString() + Math.random() + JSON.stringify(new Error('x').stack)");
+  ASSERT_EQ(outcome.kind, Kind::ok) << outcome.error.message();
+  ASSERT_TRUE(outcome.explanation.has_value());
+  EXPECT_TRUE(outcome.explanation->denied.empty());
+}
+
 }  // namespace
 }  // namespace heddle::sandbox::quickjs

@@ -25,7 +25,7 @@ namespace protocol = sandbox::protocol;
 #define ROGUE_FAILED_STEP 5
 #define ROGUE_EXITS 6
 
-constexpr int kSpare = 5;  // a descriptor to send along
+constexpr int kSpare = 7;  // a descriptor to send along
 
 [[noreturn]] void wait_for_ever() {
   for (;;) {
@@ -69,6 +69,12 @@ void misbehave(const std::string& how, std::uint32_t run, std::uint32_t sequence
     return R"({"op":"done","run":)" + std::to_string(of) + "," + rest + "}";
   };
   if (how == "exit") ::_exit(3);
+  if (how == "tries" || how == "tries for ever") {
+    do {
+      (void)::open("/etc/shadow", O_RDONLY | O_CLOEXEC);
+    } while (how == "tries for ever");
+    send_bytes(control(done(run, R"("ending":"memory")")));
+  }
   if (how == "abort") __builtin_trap();
   if (how == "hang") wait_for_ever();
   if (how == "garbage") send_bytes("HTTP/1.1 200 OK\r\n\r\n");

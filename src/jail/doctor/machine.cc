@@ -173,8 +173,8 @@ Machine probe_machine(const ProbeOptions& options) {
   if (machine.landlock_abi >= 6) machine.landlock_scopes = try_landlock_scopes();
   const core::Result<Policy> policy = Policy::script();
   if (policy.ok()) {
-    machine.filter = try_filter(policy.value().filter());
-    machine.foreign_calls = try_foreign_call(policy.value().filter());
+    machine.filter = try_filter(policy.value().killing_filter());
+    machine.foreign_calls = try_foreign_call(policy.value().killing_filter());
   }
   machine.notifications = try_notifications();
   machine.mdwe = try_mdwe();

@@ -112,6 +112,7 @@ void RunState::send_order() {
   wire::Channel& channel = worker_->channel();
   protocol::RunOrder order;
   order.run = run_ = worker_->next_run();
+  if (request_.explain) explanation_ = worker_->begin_explanation();
   order.script_bytes = request_.script.size();
   order.input_bytes = request_.input_json.size();
   order.memory_bytes = request_.limits.memory_bytes;
@@ -346,11 +347,15 @@ RunState::Progress RunState::finish(Outcome outcome) {
   return Progress::finished;
 }
 
-Outcome RunState::measured(Outcome outcome) const {
+Outcome RunState::measured(Outcome outcome) {
   if (phase_ != Phase::running || !worker_) return outcome;
   outcome.elapsed = duration_cast<microseconds>(Clock::now() - started_);
   const microseconds now = worker_->cpu_time();
   if (now > cpu_before_) outcome.cpu = now - cpu_before_;
+  if (explanation_) {
+    worker_->add_denials(*explanation_);
+    outcome.explanation.swap(explanation_);
+  }
   return outcome;
 }
 

@@ -49,7 +49,7 @@ class RunState {
   void watch_worker();
   void unwatch_worker();
   void discard_worker(Discard why);
-  Outcome measured(Outcome outcome) const;
+  Outcome measured(Outcome outcome);
 
   std::shared_ptr<PoolState> pool_;
   RunRequest request_;
@@ -66,6 +66,7 @@ class RunState {
   core::TimePoint deadline_ = core::TimePoint::max();  // of the present phase
   std::chrono::microseconds cpu_before_{0};
   std::string value_;
+  std::optional<Explanation> explanation_;
   std::optional<Outcome> outcome_;
 };
 

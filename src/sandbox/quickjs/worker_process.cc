@@ -55,6 +55,25 @@ void WorkerProcess::send_stop(int signal, std::uint32_t run) const {
   (void)guest_.process().queue_signal(signal, static_cast<int>(run));
 }
 
+Explanation WorkerProcess::begin_explanation() {
+  Explanation explanation;
+  const auto applied = guest_.applied();
+  if (applied.ok()) explanation.applied = jail::to_lines(applied.value());
+  (void)guest_.take_denials();  // a supervisor that is gone shows in the run
+  return explanation;
+}
+
+void WorkerProcess::add_denials(Explanation& explanation) {
+  auto taken = guest_.take_denials();
+  if (!taken.ok()) return;
+  explanation.dropped = taken.value().dropped;
+  for (jail::Denial& denial : taken.value().denials) {
+    std::string line = jail::to_line(denial);
+    explanation.denied.push_back(
+        {std::move(denial.syscall), std::move(line), std::move(denial.rule), std::move(denial.hint)});
+  }
+}
+
 std::string WorkerProcess::describe_end() {
   // Closing its channel is the end of it in any case (WIRE-3); most that do so are already gone.
   if (!guest_.process().wait_exit(core::Deadline::after(std::chrono::milliseconds(100)))) guest_.kill();
@@ -70,6 +89,8 @@ std::string WorkerProcess::describe_end() {
              (death.code == SIGSYS ? ": its filter refused a system call" : "");
     case jail::Death::Kind::killed:
       return "it closed its channel and was killed";
+    case jail::Death::Kind::denial_quota:
+      return "it was killed after more refused system calls than its policy lets it try";
     case jail::Death::Kind::with_supervisor:
       return "heddle-supervisor ended, and it with it";
   }

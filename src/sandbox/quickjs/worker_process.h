@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "heddle/jail/supervisor.h"
+#include "heddle/sandbox/quickjs/run.h"
 #include "heddle/wire/channel.h"
 
 namespace heddle::sandbox::quickjs {
@@ -38,6 +39,11 @@ class WorkerProcess {
 
   /// Sends the signal with the run's number as its value. A worker that is gone shows on its channel.
   void send_stop(int signal, std::uint32_t run) const;
+
+  /// What confines it now: the beginning of a run's explanation. Denials up to here belong to no run.
+  [[nodiscard]] Explanation begin_explanation();
+  /// Adds what it was refused since. Says nothing of what cannot be learned any more.
+  void add_denials(Explanation& explanation);
 
   /// How it died, for people: "it was killed by signal 31 (Bad system call)". Kills it if it has not.
   [[nodiscard]] std::string describe_end();

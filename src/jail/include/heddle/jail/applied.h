@@ -1,4 +1,5 @@
-// Applied: what confines a guest, as a value (JAIL-13). Read from the kernel and the supervisor, not from the guest.
+// AppliedPolicy: what confines a guest, as a value (JAIL-13). Read from the kernel and the supervisor, not from the
+// guest.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,20 @@ enum class Notified : std::uint8_t {
   killing,    ///< no listener to be had: a refused call ends the guest, its number is unknown
 };
 
-struct Applied {
+struct AppliedPolicy {
   Profile profile = Profile::script;
   Limits limits;
-  std::uint32_t uid = 0;        ///< whom the guest runs as
-  bool own_identity = false;    ///< that user is this guest's alone
-  int landlock_abi = 0;         ///< whose rights its rulesets deny; 0: read of the running kernel failed
+  std::uint32_t uid = 0;      ///< whom the guest runs as
+  bool own_identity = false;  ///< that user is this guest's alone
+  int landlock_abi = 0;       ///< whose rights its rulesets deny; 0: read of the running kernel failed
   bool no_new_privs = false;
-  unsigned filters = 0;         ///< seccomp programs of the guest's own, beside those of an outer container
+  unsigned filters = 0;  ///< seccomp programs of the guest's own, beside those of an outer container
   Notified notified = Notified::off;
-  int notified_error = 0;       ///< Notified::killing: the errno that loading with a listener gave
+  int notified_error = 0;  ///< Notified::killing: the errno that loading with a listener gave
   std::uint32_t denial_quota = 0;
 };
 
 /// For people, one fact a line: "seccomp: 1 filter of its own; refused calls are notified, at most 64".
-[[nodiscard]] std::vector<std::string> to_lines(const Applied& applied);
+[[nodiscard]] std::vector<std::string> to_lines(const AppliedPolicy& applied);
 
 }  // namespace heddle::jail

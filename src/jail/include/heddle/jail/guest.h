@@ -55,7 +55,7 @@ class Guest {
   [[nodiscard]] core::Result<void> verify_confined() const;
 
   /// What confines it. Complete once verify_confined() was ok. Of a living guest; Errc::not_found when it has ended.
-  [[nodiscard]] core::Result<Applied> applied() const;
+  [[nodiscard]] core::Result<AppliedPolicy> applied() const;
 
   /// The calls that it was refused since the last time, oldest first; asks the supervisor. Also of a guest that has
   /// ended, until close(). Of one that ended by SIGSYS (see wait()) the last is of unknown number. Errc::disconnected

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "heddle/core/error.h"
 
@@ -24,6 +25,20 @@ struct RunRequest {
   std::string script;               ///< well-formed UTF-8
   std::string input_json = "null";  ///< one JSON value
   RunLimits limits;
+  bool explain = false;  ///< costs two questions to the supervisor; fills Outcome::explanation
+};
+
+/// What confined the worker of a run, and what it was refused meanwhile, in words.
+struct Explanation {
+  struct Denied {
+    std::string syscall;  ///< "openat"; "unknown" where the filter ended the worker and nobody was told
+    std::string line;     ///< "openat /etc/passwd (observed): seccomp: a script has no files"
+    std::string rule;     ///< "seccomp: a script has no files"
+    std::string hint;     ///< what would have to change
+  };
+  std::vector<std::string> applied;  ///< a fact each; empty when the worker ended before it could be asked
+  std::vector<Denied> denied;        ///< in order
+  std::uint64_t dropped = 0;         ///< denials of this worker's that found no room with the supervisor
 };
 
 enum class LimitKind { cpu, memory, wall_clock, output };
@@ -44,9 +59,10 @@ struct Outcome {
   std::string message;
   std::uint32_t line = 0;  ///< in the script, from 1; 0 when unknown
   std::uint32_t column = 0;
-  core::Error error;                     ///< Errc::start_up or Errc::confinement: no worker could be had
-  std::chrono::microseconds elapsed{0};  ///< from the moment the worker was sent the script
-  std::chrono::microseconds cpu{0};      ///< CPU time of the worker over the run, by the kernel's count
+  core::Error error;                       ///< Errc::start_up or Errc::confinement: no worker could be had
+  std::chrono::microseconds elapsed{0};    ///< from the moment the worker was sent the script
+  std::chrono::microseconds cpu{0};        ///< CPU time of the worker over the run, by the kernel's count
+  std::optional<Explanation> explanation;  ///< of a run that had a worker, when RunRequest::explain
 };
 
 class RunState;
