@@ -3,11 +3,14 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "heddle/jail/confine/confine.h"
 #include "heddle/jail/confine/notify.h"
+#include "heddle/jail/launch/group_control.h"
 
 namespace heddle::supervisor {
 namespace {
@@ -17,6 +20,8 @@ using core::Errc;
 // Keys of the epoll set; guests' ids start at 1 and never reach these.
 constexpr std::uint64_t kControlKey = UINT64_MAX;
 constexpr std::uint64_t kHostKey = UINT64_MAX - 1;
+constexpr int kDyingMilliseconds = 5;  // between two tries to remove a group whose processes are dying
+constexpr int kDyingTries = 400;
 
 wire::Message refusal(const jail::Failure& failure) {
   wire::Message reply("failed");
@@ -54,8 +59,8 @@ core::Result<void> Supervisor::run() {
   HEDDLE_TRY(watch(host_.fd(), kHostKey));
   for (;;) {
     epoll_event event{};
-    const int ready = ::epoll_wait(epoll_.get(), &event, 1, -1);
-    if (ready < 0 && errno == EINTR) continue;
+    const int ready = ::epoll_wait(epoll_.get(), &event, 1, remove_dying() ? -1 : kDyingMilliseconds);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     if (ready < 0) return core::system_error("epoll_wait");
     if (event.data.u64 == kHostKey) return {};
     if (event.data.u64 != kControlKey) {
@@ -108,6 +113,7 @@ core::Result<void> Supervisor::serve() {
   if (op == "close") return close(packet.message);
   if (op == "notify") return notify(packet.message);
   if (op == "denials") return denials(packet.message);
+  if (op == "groups") return groups(packet.message);
   if (op == "hello") return hello(packet.message);
   return core::make_error(Errc::protocol, "read a request", "unknown request " + op);
 }
@@ -127,8 +133,15 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   if (unready.step != jail::Step::none) return jail::send_packet(control_, refusal(unready), {});
   const jail::NotifyOrder order = plan.notify;
   const std::uint32_t quota = plan.denial_quota;
+  jail::ControlGroup group;
+  jail::AppliedCgroup applied;
+  const jail::Failure no_group = make_group(plan, group, applied);
+  if (no_group.step != jail::Step::none) return jail::send_packet(control_, refusal(no_group), {});
   jail::SpawnResult spawned = jail::spawn(std::move(plan));
-  if (spawned.failure.step != jail::Step::none) return jail::send_packet(control_, refusal(spawned.failure), {});
+  if (spawned.failure.step != jail::Step::none) {
+    give_up(std::move(group));
+    return jail::send_packet(control_, refusal(spawned.failure), {});
+  }
 
   const std::uint64_t id = next_id_++;
   Guest& guest = guests_[id];
@@ -138,9 +151,34 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
     guest.notifier = jail::Notifier(order, quota, spawned.pid, std::move(notify_socket));
     HEDDLE_TRY(watch(guest.notifier.socket(), event_key(id, Source::socket)));
   }
+  guest.group = std::move(group);
   wire::Message reply("spawned");
   reply.set("id", id).set("pid", static_cast<std::uint32_t>(spawned.pid));
+  jail::encode_applied(applied, reply);
   return jail::send_packet(control_, reply, {&guest.process.fd()});
+}
+
+core::Result<void> Supervisor::groups(wire::Message& request) {
+  HEDDLE_ASSIGN(jail::GroupChoice choice, jail::decode_choice(request));
+  if (groups_) return core::make_error(Errc::protocol, "read a request", "groups asked for twice");
+  groups_ = std::make_unique<jail::GroupTree>(std::move(choice));
+  wire::Message reply("groups");
+  reply.set("removed", groups_->sweep());
+  return jail::send_packet(control_, reply, {});
+}
+
+jail::Failure Supervisor::make_group(jail::SpawnPlan& plan, jail::ControlGroup& group, jail::AppliedCgroup& applied) {
+  if (!plan.group_limits.any()) return {};
+  if (!groups_) groups_ = std::make_unique<jail::GroupTree>(jail::GroupChoice{});
+  const jail::Failure failure = groups_->make(plan.group_limits, group, applied);
+  if (failure.step != jail::Step::none || !group.valid()) return failure;
+  core::Result<core::Fd> folder = group.folder().fd().duplicate();
+  if (!folder.ok()) {
+    give_up(std::move(group));
+    return jail::Failure{jail::Step::descriptors_high, folder.error().sys_errno, 0};
+  }
+  plan.group = std::move(folder).value();
+  return {};
 }
 
 core::Result<Supervisor::Guest*> Supervisor::find(wire::Message& request, std::uint64_t& id) {
@@ -198,14 +236,31 @@ void Supervisor::look_at(std::uint64_t id) {
   if (guest.ending.state == jail::Ending::State::alive) return;
   guest.ending.denial_quota = guest.notifier.quota_spent();
   guest.notifier.end();
+  if (guest.group.valid()) {
+    if (guest.ending.state == jail::Ending::State::ended) guest.ending.group = guest.group.usage();
+    give_up(std::move(guest.group));
+  }
   // Leaves the set; the descriptor stays open until the host has closed the guest.
   unwatch(guest.process.fd());
   if (guest.forgotten) guests_.erase(found);
 }
 
+// Ends what is left of a guest, its descendants, and removes its group: at once, or when they are gone.
+void Supervisor::give_up(jail::ControlGroup group) {
+  if (!group.remove()) dying_.push_back(std::move(group));
+}
+
+// True when there is none left.
+bool Supervisor::remove_dying() {
+  dying_.erase(std::remove_if(dying_.begin(), dying_.end(), [](jail::ControlGroup& group) { return group.remove(); }),
+               dying_.end());
+  return dying_.empty();
+}
+
 void Supervisor::end_all() {
   for (auto& [id, guest] : guests_) {
     if (guest.ending.state == jail::Ending::State::alive) (void)guest.process.send_signal(SIGKILL);
+    if (guest.group.valid()) guest.group.folder().kill();
   }
   for (auto& [id, guest] : guests_) {
     while (guest.ending.state == jail::Ending::State::alive) {
@@ -213,7 +268,14 @@ void Supervisor::end_all() {
       guest.ending = jail::reap(guest.process);
     }
   }
+  for (auto& [id, guest] : guests_) give_up(std::move(guest.group));
   guests_.clear();
+  for (int tries = 0; tries < kDyingTries && !remove_dying(); ++tries) {
+    const timespec pause{0, kDyingMilliseconds * 1'000'000L};
+    ::nanosleep(&pause, nullptr);
+  }
+  dying_.clear();
+  groups_.reset();
 }
 
 }  // namespace heddle::supervisor

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "heddle/core/fd.h"
 #include "heddle/core/pidfd.h"
 #include "heddle/core/result.h"
+#include "heddle/jail/launch/cgroup.h"
 #include "heddle/jail/launch/control.h"
 #include "heddle/jail/launch/spawn.h"
 
@@ -30,6 +33,7 @@ class Supervisor {
     core::Pidfd process;
     jail::Ending ending;
     jail::Notifier notifier;
+    jail::ControlGroup group;
     bool forgotten = false;  // closed by the host before its end was seen
   };
 
@@ -51,12 +55,19 @@ class Supervisor {
   [[nodiscard]] core::Result<Guest*> find(wire::Message& request, std::uint64_t& id);
   [[nodiscard]] core::Result<void> handle(std::uint64_t key);
   [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source);
+  [[nodiscard]] core::Result<void> groups(wire::Message& request);
+  [[nodiscard]] jail::Failure make_group(jail::SpawnPlan& plan, jail::ControlGroup& group,
+                                         jail::AppliedCgroup& applied);
   void look_at(std::uint64_t id);
+  void give_up(jail::ControlGroup group);
+  [[nodiscard]] bool remove_dying();
   void end_all();
 
   core::Fd control_;
   core::Pidfd host_;
   core::Fd epoll_;
+  std::unique_ptr<jail::GroupTree> groups_;
+  std::vector<jail::ControlGroup> dying_;  // of ended guests, whose descendants are not gone yet
   std::map<std::uint64_t, Guest> guests_;
   std::uint64_t next_id_ = 1;
 };

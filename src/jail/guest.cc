@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "denial_reader.h"
+#include "heddle/core/text.h"
 #include "heddle/jail/confine/landlock.h"
 #include "heddle/jail/launch/control.h"
 #include "link.h"
@@ -30,17 +31,26 @@ core::Result<NotifyReport> ask_notified(Link& link, std::uint64_t id) {
   return decode_notify(reply.message);
 }
 
-Death as_death(const Ending& ending, bool killed) {
+Death::Kind kind_of(const Ending& ending, std::optional<KillReason> killed) {
+  const bool sigkill = ending.signalled && ending.code == SIGKILL;
+  const bool refused_processes = ending.group && ending.group->processes_refused > 0;
+  if (sigkill && ending.group && ending.group->oom_kills > 0) return Death::Kind::out_of_memory;
+  if (sigkill && ending.denial_quota) return Death::Kind::denial_quota;
+  if (sigkill && killed) return *killed == KillReason::time_out ? Death::Kind::timed_out : Death::Kind::killed;
+  if (!ending.signalled && ending.code == 0) return Death::Kind::exited;
+  if (refused_processes) return Death::Kind::process_limit;
+  return ending.signalled ? Death::Kind::signalled : Death::Kind::exited;
+}
+
+Death as_death(const Ending& ending, std::optional<KillReason> killed) {
   Death death;
+  death.kind = kind_of(ending, killed);
   death.code = ending.code;
+  death.by_signal = ending.signalled;
   death.cpu = std::chrono::microseconds(ending.cpu_microseconds);
   death.peak_bytes = ending.peak_kib << 10U;
-  if (!ending.signalled) {
-    death.kind = Death::Kind::exited;
-  } else {
-    death.kind = killed && ending.code == SIGKILL ? Death::Kind::killed : Death::Kind::signalled;
-    if (ending.denial_quota && ending.code == SIGKILL) death.kind = Death::Kind::denial_quota;
-  }
+  death.group = ending.group;
+  if (death.group) death.cpu = std::max(death.cpu, std::chrono::microseconds(death.group->cpu_microseconds));
   return death;
 }
 
@@ -57,6 +67,7 @@ Guest& Guest::operator=(Guest&& other) noexcept {
   profile_ = other.profile_;
   limits_ = other.limits_;
   denials_ = other.denials_;
+  cgroup_ = std::move(other.cgroup_);
   killed_ = other.killed_;
   unknown_told_ = other.unknown_told_;
   death_ = other.death_;
@@ -79,7 +90,22 @@ core::Result<void> Guest::verify_confined() const {
   for (const std::uint32_t uid : status.uids) {
     if (uid != expected) return not_confined("it runs as user " + std::to_string(uid));
   }
+  HEDDLE_TRY(verify_group());
   return verify_notified();
+}
+
+core::Result<void> Guest::verify_group() const {
+  if (cgroup_.path.empty()) return {};
+  const core::Result<std::string> group = read_group(pid_, process_);
+  if (!group.ok()) return not_confined(group.error().message());
+  // The tail that the supervisor made: what is above it is seen differently from another cgroup namespace.
+  const std::size_t tail = cgroup_.path.rfind("/heddle/");
+  const std::string expected_tail = cgroup_.path.substr(tail == std::string::npos ? 0 : tail);
+  if (group.value().size() < expected_tail.size() ||
+      group.value().compare(group.value().size() - expected_tail.size(), std::string::npos, expected_tail) != 0) {
+    return not_confined("it is in the control group " + core::bound_text(group.value(), 256) + " and not in its own");
+  }
+  return {};
 }
 
 core::Result<void> Guest::verify_notified() const {
@@ -141,9 +167,9 @@ core::Result<std::chrono::nanoseconds> Guest::cpu_time() const {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-void Guest::kill() noexcept {
+void Guest::kill(KillReason reason) noexcept {
   if (!link_ || death_) return;
-  killed_ = killed_ || !process_.has_exited();
+  if (!killed_ && !process_.has_exited()) killed_ = reason;
   (void)process_.send_signal(SIGKILL);  // fails only when it has ended
 }
 

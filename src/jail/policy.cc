@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::uint64_t kLeastData = 1U << 20;
 constexpr std::uint64_t kLeastStack = 128U << 10;
-constexpr std::uint64_t kLeastFiles = 6;  // those that it is born with
+constexpr std::uint64_t kMostCpuPercent = 100'000;  // of one processor: a thousand of them
+constexpr std::uint64_t kLeastFiles = 6;            // those that it is born with
 
 core::Error senseless(const std::string& what) {
   return core::make_error(core::Errc::invalid_argument, "make a policy", what);
@@ -20,6 +21,12 @@ core::Result<void> check(const Limits& limits) {
   if (limits.cpu.count() < 1) return senseless("cpu: at least one second");
   if (limits.open_files < kLeastFiles) return senseless("open_files: at least 6");
   if (limits.processes < 1) return senseless("processes: at least 1");
+  const GroupLimits& group = limits.group;
+  if (group.memory_bytes && group.memory_bytes->value < kLeastData)
+    return senseless("group.memory_bytes: at least 1 MiB, or no program starts");
+  if (group.processes && group.processes->value < 1) return senseless("group.processes: at least 1");
+  if (group.cpu_percent && (group.cpu_percent->value < 1 || group.cpu_percent->value > kMostCpuPercent))
+    return senseless("group.cpu_percent: 1 to 100000");
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -66,17 +67,37 @@ core::Result<ProcessStatus> parse_status(std::string_view text) {
   return status;
 }
 
-core::Result<ProcessStatus> read_status(pid_t pid, const core::Pidfd& process) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/status";
+namespace {
+
+core::Result<std::string> read_of(pid_t pid, const core::Pidfd& process, const char* name) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
   const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) {
     core::Error error = core::system_error("open a process's status", path);
     if (process.has_exited()) error.code = Errc::not_found;
     return error;
   }
-  HEDDLE_ASSIGN(const std::string text, core::read_all(file, kMaxStatusBytes));
+  HEDDLE_ASSIGN(std::string text, core::read_all(file, kMaxStatusBytes));
   if (process.has_exited()) return core::make_error(Errc::not_found, "read a process's status", "it has ended");
+  return text;
+}
+
+}  // namespace
+
+core::Result<ProcessStatus> read_status(pid_t pid, const core::Pidfd& process) {
+  HEDDLE_ASSIGN(const std::string text, read_of(pid, process, "status"));
   return parse_status(text);
+}
+
+core::Result<std::string> read_group(pid_t pid, const core::Pidfd& process) {
+  HEDDLE_ASSIGN(const std::string text, read_of(pid, process, "cgroup"));
+  std::string_view lines = text;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    if (line.substr(0, 4) == "0::/") return std::string(line.substr(3));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+  }
+  return core::make_error(Errc::unsupported, "read a process's control group", "no cgroup2 group");
 }
 
 }  // namespace heddle::jail

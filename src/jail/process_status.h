@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "heddle/core/pidfd.h"
@@ -25,5 +26,8 @@ struct ProcessStatus {
 /// Of the very process that `process` stands for: it is known to have lived after the read, so `pid` was still its own.
 /// Errc::not_found when it has ended.
 [[nodiscard]] core::Result<ProcessStatus> read_status(pid_t pid, const core::Pidfd& process);
+
+/// The path of its cgroup v2 group, from /proc/PID/cgroup, of the very process as above.
+[[nodiscard]] core::Result<std::string> read_group(pid_t pid, const core::Pidfd& process);
 
 }  // namespace heddle::jail

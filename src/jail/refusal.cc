@@ -5,11 +5,29 @@
 #include <string>
 
 #include "heddle/jail/guest.h"
+#include "heddle/jail/launch/cgroup.h"
 
 namespace heddle::jail {
 namespace {
 
 using core::Errc;
+
+bool is_group_step(Step step) {
+  return step == Step::group_parent || step == Step::group_controller || step == Step::group_create ||
+         step == Step::group_limit;
+}
+
+std::string group_advice(const Failure& failure) {
+  const GroupDetail detail = read_group_detail(failure.detail);
+  return std::string(group_part_name(detail.part)) + " is required: " + group_problem_text(detail.problem);
+}
+
+// A machine that does not have it, as opposed to one that failed.
+bool lacks_group(const Failure& failure) {
+  if (!is_group_step(failure.step)) return false;
+  const GroupProblem problem = read_group_detail(failure.detail).problem;
+  return problem != GroupProblem::kernel_refused && problem != GroupProblem::untrusted_folder;
+}
 
 std::string advice(const Failure& failure) {
   const bool not_permitted = failure.error == EPERM;
@@ -23,6 +41,16 @@ std::string advice(const Failure& failure) {
       return not_permitted ? "an outer sandbox or container refuses Landlock: allow its system calls there" : "";
     case Step::descriptors_high:
       return "raise the limit of open files (ulimit -n) to 256 or more";
+    case Step::group_parent:
+    case Step::group_controller:
+    case Step::group_create:
+    case Step::group_limit:
+      return group_advice(failure);
+    case Step::group_enter:
+      if (failure.error == EACCES || not_permitted)
+        return "moving a process there takes the right to write cgroup.procs of the group that holds both: start the "
+               "host inside the delegated group";
+      return failure.error == EBUSY ? "the group hands controllers down and so may hold no process" : "";
     case Step::clone:
       return failure.error == EAGAIN ? "the limit of processes is reached (ulimit -u, pids.max)"
                                      : (failure.error == ENOMEM ? "the machine is out of memory" : "");
@@ -60,7 +88,7 @@ core::Error refused(const Failure& failure) {
   const bool landlock_missing = (failure.step == Step::landlock_version || failure.step == Step::seal_create) &&
                                 (failure.error == ENOSYS || failure.error == EOPNOTSUPP);
   core::Error error = core::system_error(failure.error, step_name(failure.step));
-  error.code = landlock_missing ? Errc::unsupported : Errc::confinement;
+  error.code = landlock_missing || lacks_group(failure) ? Errc::unsupported : Errc::confinement;
   const std::string hint = advice(failure);
   error.context = failure.error == 0 ? "ended by a signal during this step; " : "";
   if (!hint.empty()) error.context += hint + "; ";

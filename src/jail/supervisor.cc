@@ -8,6 +8,7 @@
 
 #include "heddle/core/text.h"
 #include "heddle/jail/launch/control.h"
+#include "heddle/jail/launch/group_control.h"
 #include "identities.h"
 #include "link.h"
 
@@ -82,6 +83,19 @@ NotifyOrder notify_order(Notifications notifications) {
   return NotifyOrder::required;
 }
 
+core::Result<void> choose_groups(Link& link, const CgroupOptions& options, core::Deadline deadline) {
+  if (!core::valid_utf8(options.folder)) {
+    return core::make_error(Errc::invalid_argument, "start heddle-supervisor", "a cgroup folder that is not text");
+  }
+  GroupChoice choice;
+  choice.parent = static_cast<GroupChoice::Parent>(options.parent);
+  choice.host = static_cast<GroupChoice::Host>(options.host);
+  choice.folder = options.folder;
+  HEDDLE_ASSIGN(Packet reply, link.ask(encode_choice(choice), {}, deadline));
+  HEDDLE_ASSIGN([[maybe_unused]] const std::uint64_t removed, reply.message.take_number("removed"));
+  return reply.message.finish();
+}
+
 core::Result<Failure> decode_failure(wire::Message& message) {
   HEDDLE_ASSIGN(const std::uint64_t step, message.take_number("step", kStepCount - 1));
   HEDDLE_ASSIGN(const std::uint64_t error, message.take_number("errno", 4095));
@@ -118,6 +132,7 @@ core::Result<Supervisor> Supervisor::start(const SupervisorOptions& options) {
       std::make_shared<Link>(std::move(sockets.first), spawned.pid, std::move(spawned.child), options.request_timeout);
   HEDDLE_TRY(shake_hands(*link, program.path(), core::Deadline::after(options.start_timeout)));
   HEDDLE_TRY(link->read_outer_filters());
+  HEDDLE_TRY(choose_groups(*link, options.cgroup, core::Deadline::after(options.start_timeout)));
   if (::geteuid() == 0) {
     HEDDLE_ASSIGN(const IdentityRange range, identities(options.identities));
     link->first_identity = range.first;
@@ -146,6 +161,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   plan.limits = resource_limits(policy.limits());
   plan.notify = notify_order(policy.denials().notifications);
   plan.denial_quota = policy.denials().quota;
+  plan.group_limits = policy.limits().group;
   if (link_->identity_count != 0) {
     HEDDLE_ASSIGN(plan.identity, link_->take_identity());
   }
@@ -166,12 +182,13 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   }
   HEDDLE_ASSIGN(const std::uint64_t id, message.take_number("id"));
   HEDDLE_ASSIGN(const std::uint64_t pid, message.take_number("pid", INT32_MAX));
+  HEDDLE_ASSIGN(AppliedCgroup applied, decode_applied(message));
   HEDDLE_TRY(message.finish());
   if (reply.value().descriptors.size() != 1) {
     return core::make_error(Errc::protocol, "spawn a guest", "no process descriptor came back");
   }
   return Guest(link_, id, static_cast<pid_t>(pid), core::Pidfd(std::move(reply.value().descriptors.front())),
-               plan.identity.value_or(0), policy);
+               plan.identity.value_or(0), policy, std::move(applied));
 }
 
 }  // namespace heddle::jail

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "group_world.h"
 #include "heddle/jail/launch/spawn.h"
 #include "world.h"
 
@@ -22,7 +23,8 @@ using core::Errc;
 constexpr unsigned kAll = ~0U;
 constexpr int kSetMdwe = 65;
 
-enum class Who : std::uint8_t { anybody, root };
+enum class Who : std::uint8_t { anybody, root, groups };
+constexpr int kAnyErrno = -1;
 
 struct Row {
   Step step;
@@ -31,6 +33,17 @@ struct Row {
   Errc code = Errc::confinement;
   std::optional<int> reported = {};  // errno that is reported, where it is not the injected one
 };
+
+// JAIL-9: with a group of the guest's own required.
+std::vector<Row> group_rows() {
+  return {
+      {Step::group_parent, {SYS_fstatfs, EIO, {}}, Who::anybody, Errc::unsupported, kAnyErrno},
+      {Step::group_create, {SYS_mkdirat, ENOSPC, {{2, kAll, 0700}}}, Who::groups},
+      {Step::group_limit, {SYS_pwrite64, EINVAL, {{2, kAll, 1}}}, Who::groups},
+      {Step::group_enter, {SYS_clone3, EACCES, {}}, Who::groups},
+      {Step::clone, {SYS_clone3, EAGAIN, {}}, Who::groups},
+  };
+}
 
 Injection prctl_fails(int option) { return {SYS_prctl, EPERM, {{0, kAll, static_cast<unsigned>(option)}}}; }
 
@@ -92,25 +105,55 @@ std::vector<Row> confine_rows() {
   };
 }
 
-TEST(Steps, EverySpawnStepThatFailsIsNamedAndNothingRuns) {
-  for (const Row& row : spawn_rows()) {
+void expect_refusals(const std::vector<Row>& rows, const Limits& limits) {
+  const bool groups = GroupPlace::available();
+  for (const Row& row : rows) {
     if (row.who == Who::root && ::geteuid() != 0) continue;
+    if (row.who == Who::groups && !groups) continue;
     SCOPED_TRACE(step_name(row.step));
     const InjectedSupervisor injected({row.injection});
     auto supervisor = start_supervisor(injected.path());
     ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
     core::FdPair pair = core::stream_pair().value();
     auto channel = wire::Channel::adopt(std::move(pair.first)).value();
-    const auto guest =
-        supervisor.value().spawn(Policy::script().value(), open_program(kTestPrograms + "heddle-test-guest").value(),
-                                 {"confined"}, std::move(pair.second));
+    const auto guest = supervisor.value().spawn(Policy::script(limits).value(),
+                                                open_program(kTestPrograms + "heddle-test-guest").value(), {"confined"},
+                                                std::move(pair.second));
     ASSERT_FALSE(guest.ok());
     EXPECT_EQ(guest.error().step, step_name(row.step)) << guest.error().message();
     EXPECT_EQ(guest.error().code, row.code) << guest.error().message();
-    EXPECT_EQ(guest.error().sys_errno, row.reported.value_or(row.injection.error)) << guest.error().message();
+    if (row.reported != kAnyErrno) {
+      EXPECT_EQ(guest.error().sys_errno, row.reported.value_or(row.injection.error)) << guest.error().message();
+    }
     EXPECT_NE(guest.error().message().find("not started"), std::string::npos) << guest.error().message();
     EXPECT_EQ(next_message(channel).op(), "gone");
   }
+}
+
+TEST(Steps, EverySpawnStepThatFailsIsNamedAndNothingRuns) { expect_refusals(spawn_rows(), {}); }
+
+// JAIL-9
+TEST(Steps, EveryGroupStepThatFailsIsNamedAndNothingRuns) {
+  Limits limits;
+  limits.group.own_group = Need::required;
+  expect_refusals(group_rows(), limits);
+  if (!GroupPlace::available()) GTEST_SKIP() << GroupPlace::missing();
+}
+
+// JAIL-9: a limit whose controller is not there, or cannot be handed down.
+TEST(Steps, WithoutItsControllerARequiredLimitIsRefused) {
+  if (!GroupPlace::available()) GTEST_SKIP() << GroupPlace::missing();
+  const bool there = GroupPlace::has_controller("memory");
+  const InjectedSupervisor injected({{SYS_pwrite64, EINVAL, {{2, kAll, sizeof "+memory" - 1}}}});
+  auto supervisor = start_supervisor(injected.path());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  Limits limits;
+  limits.group.memory_bytes = GroupLimit{64U << 20, Need::required};
+  const auto guest = start_guest(supervisor.value(), "heddle-test-guest", {"confined"}, limits);
+  ASSERT_FALSE(guest.ok());
+  EXPECT_EQ(guest.error().step, step_name(Step::group_controller)) << guest.error().message();
+  EXPECT_EQ(guest.error().code, there ? Errc::confinement : Errc::unsupported) << guest.error().message();
+  EXPECT_NE(guest.error().message().find("memory.max is required"), std::string::npos) << guest.error().message();
 }
 
 TEST(Steps, EveryConfineStepThatFailsIsNamedAndThePayloadNeverRuns) {
@@ -172,8 +215,8 @@ TEST(Steps, AnInsaneRequestIsRefused) {
 
 // The table is whole: a new step without a row fails here.
 TEST(Steps, EveryStepHasARow) {
-  std::set<Step> covered = {Step::none, Step::request, Step::seal_create};
-  for (const auto& rows : {spawn_rows(), confine_rows()}) {
+  std::set<Step> covered = {Step::none, Step::request, Step::seal_create, Step::group_controller};
+  for (const auto& rows : {spawn_rows(), group_rows(), confine_rows()}) {
     for (const Row& row : rows) covered.insert(row.step);
   }
   for (unsigned step = 0; step < kStepCount; ++step) {

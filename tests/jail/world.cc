@@ -40,9 +40,10 @@ InjectedSupervisor::~InjectedSupervisor() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-core::Result<Supervisor> start_supervisor(const std::string& path) {
+core::Result<Supervisor> start_supervisor(const std::string& path, const CgroupOptions& cgroup) {
   SupervisorOptions options;
   options.program = path;
+  options.cgroup = cgroup;
   return Supervisor::start(options);
 }
 

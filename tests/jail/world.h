@@ -46,7 +46,7 @@ class InjectedSupervisor {
   std::string path_;
 };
 
-core::Result<Supervisor> start_supervisor(const std::string& path = kSupervisor);
+core::Result<Supervisor> start_supervisor(const std::string& path = kSupervisor, const CgroupOptions& cgroup = {});
 
 /// A guest and the host's end of its channel.
 struct Started {

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -18,10 +19,34 @@ namespace {
 using namespace heddle;
 
 constexpr std::chrono::hours kForever{1};
+constexpr std::size_t kPiece = 1U << 20;
+constexpr std::size_t kPage = 4096;
 
 void send(wire::Channel& channel, const wire::Message& message) {
   channel.queue(message);
   (void)channel.wait_flushed(core::Deadline::after(kForever));
+}
+
+// Processes that nothing but a control group ends with this one: own sessions, no parent-death signal. Gives how many
+// there are when the next one is refused, or `most`.
+std::uint32_t breed(std::uint32_t most) {
+  for (std::uint32_t born = 0; born < most; ++born) {
+    const pid_t pid = ::fork();
+    if (pid < 0) return born;
+    if (pid > 0) continue;
+    ::setsid();
+    for (;;) ::pause();
+  }
+  return most;
+}
+
+// Until the kernel ends it.
+void eat() {
+  for (;;) {
+    auto* piece = static_cast<volatile char*>(std::malloc(kPiece));
+    if (piece == nullptr) ::_exit(4);
+    for (std::size_t at = 0; at < kPiece; at += kPage) piece[at] = 1;
+  }
 }
 
 // Returns when the host has closed the channel.
@@ -34,18 +59,21 @@ void idle(wire::Channel& channel) {
 
 // Arguments: "confined" | "bare" (says ready without confining itself) | "spin" (confined, then busy for ever)
 //   | "mute" (a filter that allows everything, and nothing said to the supervisor)
-//   | "deaf" (confined, every signal blocked, never reads)
+//   | "deaf" (confined, every signal blocked, never reads) | "eat" (confined, then takes memory without end)
+//   | "family" (not confined, three children) | "breed" (not confined, children until refused, then status 9)
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "confined";
   auto channel = wire::Channel::adopt(core::Fd(jail::kChannelFd));
   if (!channel.ok()) return 2;
   jail::prepare();
   wire::Message ready("ready");
+  if (mode == "family") ready.set("children", breed(3));
+  if (mode == "breed") ready.set("children", breed(64));
   if (mode == "mute") {
     sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
     const sock_fprog program{1, all};
     if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &program) != 0) return 4;
-  } else if (mode != "bare") {
+  } else if (mode != "bare" && mode != "family" && mode != "breed") {
     const jail::ConfineResult result = jail::try_confine_self();
     if (result.failure.step != jail::Step::none) {
       wire::Message refusal("refused");
@@ -57,6 +85,11 @@ int main(int argc, char** argv) {
     ready.set("abi", static_cast<std::uint32_t>(result.report.landlock_abi)).set("mdwe", result.report.no_exec_gain);
   }
   send(channel.value(), ready);
+  if (mode == "breed") return 9;
+  if (mode == "eat") {
+    (void)channel.value().wait_frame(core::Deadline::after(kForever));  // until the host has looked
+    eat();
+  }
   if (mode == "deaf") {
     sigset_t all;
     ::sigfillset(&all);

@@ -36,7 +36,7 @@ class Child {
 
   // Each line either did what it says or the child ends.
   bool run() {
-    return dispositions() && session() && working_directory() && place_descriptors() && file_mask() &&
+    return enter_group() && dispositions() && session() && working_directory() && place_descriptors() && file_mask() &&
            (orders_.confinement == Confinement::helper || confine()) && signal_mask() && execute();
   }
 
@@ -50,6 +50,12 @@ class Child {
     orders_.report.detail = detail;
     orders_.report.error = errno;
     return false;
+  }
+
+  // Before anything is done on its behalf. "0" is the writer (cgroups(7)).
+  bool enter_group() {
+    if (orders_.group < 0) return true;
+    return begin(Step::group_enter) && check(::syscall(SYS_pwrite64, orders_.group, "0\n", 2, 0));
   }
 
   // execve resets handlers but keeps what is ignored.

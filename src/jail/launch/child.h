@@ -23,6 +23,7 @@ struct ChildOrders {
   int null_device = -1;
   int program = -1;
   int ruleset = -1;
+  int group = -1;  // cgroup.procs of the group that the child has yet to enter
   int descriptors[kMaxGuestDescriptors] = {};
   unsigned descriptor_count = 0;
   const ResourceLimit* limits = nullptr;

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "heddle/jail/launch/group_control.h"
+
 namespace heddle::jail {
 namespace {
 
@@ -163,6 +165,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   for (const ResourceLimit& limit : plan.limits) message.set("limit." + std::to_string(limit.resource), limit.value);
   if (plan.identity) message.set("uid", *plan.identity);
   message.set("notify", static_cast<std::uint64_t>(plan.notify)).set("quota", plan.denial_quota);
+  encode_limits(plan.group_limits, message);
   return message;
 }
 
@@ -189,6 +192,7 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   plan.notify = static_cast<NotifyOrder>(notify);
   HEDDLE_ASSIGN(const std::uint64_t quota, packet.message.take_number("quota", UINT32_MAX));
   plan.denial_quota = static_cast<std::uint32_t>(quota);
+  HEDDLE_ASSIGN(plan.group_limits, decode_limits(packet.message));
   HEDDLE_TRY(packet.message.finish());
   return plan;
 }
@@ -199,6 +203,7 @@ void encode_ending(const Ending& ending, wire::Message& message) {
   message.set("code", static_cast<std::uint64_t>(ending.code));
   message.set("cpu_us", ending.cpu_microseconds);
   message.set("peak_kib", ending.peak_kib);
+  if (ending.group) encode_usage(*ending.group, message);
 }
 
 core::Result<Ending> decode_ending(wire::Message& message) {
@@ -211,6 +216,7 @@ core::Result<Ending> decode_ending(wire::Message& message) {
   ending.code = static_cast<int>(code);
   HEDDLE_ASSIGN(ending.cpu_microseconds, message.take_number("cpu_us"));
   HEDDLE_ASSIGN(ending.peak_kib, message.take_number("peak_kib"));
+  HEDDLE_ASSIGN(ending.group, decode_usage(message));
   HEDDLE_TRY(message.finish());
   return ending;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "heddle/core/clock.h"
 #include "heddle/core/pidfd.h"
@@ -14,24 +15,43 @@
 #include "heddle/jail/applied.h"
 #include "heddle/jail/confine/step.h"
 #include "heddle/jail/denial.h"
+#include "heddle/jail/launch/group.h"
 #include "heddle/jail/policy.h"
 
 namespace heddle::jail {
 
+/// Why a host ends a guest: it decides what the Death is called.
+enum class KillReason : std::uint8_t { asked, time_out };
+
 /// How a guest ended. Numbers come from the kernel through the supervisor.
 struct Death {
   enum class Kind : std::uint8_t {
-    exited,           ///< by itself; `code` is its status
-    signalled,        ///< by a signal that we did not send; `code` is its number (SIGSYS: the filter)
-    killed,           ///< by Guest::kill()
-    denial_quota,     ///< by the supervisor: as many denials as its policy lets it have; take_denials() names them
-    with_supervisor,  ///< the supervisor ended, and it with it; nothing else is known
+    exited = 0,           ///< by itself; `code` is its status
+    signalled = 1,        ///< by a signal that we did not send; `code` is its number (SIGSYS: the filter)
+    killed = 2,           ///< by Guest::kill()
+    with_supervisor = 3,  ///< the supervisor ended, and it with it; nothing else is known
+    /// The kernel's OOM killer took it or one of its descendants, over its own limit or the machine's (with a group
+    /// whose memory is limited; without one such an end is `signalled`). Goes before a kill of ours at the same moment.
+    out_of_memory = 4,
+    /// By itself, not with status 0, after its group's limit refused it a process. One that was refused and lived with
+    /// it has only group->processes_refused.
+    process_limit = 5,
+    timed_out = 6,     ///< by Guest::kill(KillReason::time_out)
+    denial_quota = 7,  ///< by the supervisor: as many denials as its policy lets it have; take_denials() names them
   };
   Kind kind = Kind::with_supervisor;
   int code = 0;
-  std::chrono::microseconds cpu{0};  ///< user and system time
-  std::uint64_t peak_bytes = 0;      ///< resident; not below what the supervisor itself has
+  bool by_signal = false;                 ///< what `code` is
+  std::chrono::microseconds cpu{0};       ///< user and system time; of its group where it has one
+  std::uint64_t peak_bytes = 0;           ///< resident; not below what the supervisor itself has
+  std::optional<CgroupUsage> group = {};  ///< what its control group counted
 };
+
+/// For people, after "it": "ran out of memory: the kernel killed it at 64 MiB; give it …".
+[[nodiscard]] std::string describe(const Death& death);
+
+/// "out_of_memory": stable words for reports.
+const char* death_name(Death::Kind kind) noexcept;
 
 /// Move-only. One thread at a time may use it; several guests may be used from several threads.
 class Guest {
@@ -47,9 +67,12 @@ class Guest {
   /// Readable when the guest has ended. Signals go through it.
   [[nodiscard]] const core::Pidfd& process() const noexcept { return process_; }
 
+  /// Its control group, and what of the policy's limits for it was applied and what not (JAIL-13).
+  [[nodiscard]] const AppliedCgroup& cgroup() const noexcept { return cgroup_; }
+
   /// JAIL-16, before the first byte is sent: reads from the kernel that no_new_privs is on, that a filter of the
-  /// guest's own is (filters that the supervisor already had, as a container's, do not count), that it has one thread
-  /// and runs as the user that it was given; and from the supervisor that it holds the guest's listener, or knows that
+  /// guest's own is (filters that the supervisor already had, as a container's, do not count), that it has one thread,
+  /// runs as the user that it was given and is in the group that it was given; and from the supervisor that it holds the guest's listener, or knows that
   /// there is none and the policy lives with that. Errc::confinement otherwise, and when /proc cannot be read. Call it
   /// when the guest says that it is ready.
   [[nodiscard]] core::Result<void> verify_confined() const;
@@ -65,8 +88,9 @@ class Guest {
   /// CPU time used up to now by the living guest; Errc::not_found when it has ended (then see Death).
   [[nodiscard]] core::Result<std::chrono::nanoseconds> cpu_time() const;
 
-  /// SIGKILL, without waiting. No guest can refuse it.
-  void kill() noexcept;
+  /// SIGKILL, without waiting. No guest can refuse it. The first reason stays. Its descendants end with it when it has
+  /// a group.
+  void kill(KillReason reason = KillReason::asked) noexcept;
 
   /// Waits until the guest has ended: nothing when the deadline came first. Gives the same answer from then on.
   [[nodiscard]] core::Result<std::optional<Death>> wait(core::Deadline deadline);
@@ -77,7 +101,7 @@ class Guest {
  private:
   friend class Supervisor;
   Guest(std::shared_ptr<class Link> link, std::uint64_t id, pid_t pid, core::Pidfd process, std::uint32_t identity,
-        const Policy& policy)
+        const Policy& policy, AppliedCgroup cgroup)
       : link_(std::move(link)),
         id_(id),
         pid_(pid),
@@ -85,9 +109,11 @@ class Guest {
         identity_(identity),
         profile_(policy.profile()),
         limits_(policy.limits()),
-        denials_(policy.denials()) {}
+        denials_(policy.denials()),
+        cgroup_(std::move(cgroup)) {}
 
   [[nodiscard]] core::Result<void> verify_notified() const;
+  [[nodiscard]] core::Result<void> verify_group() const;
 
   std::shared_ptr<class Link> link_;  // empty once closed or moved from
   std::uint64_t id_ = 0;
@@ -97,8 +123,9 @@ class Guest {
   Profile profile_ = Profile::script;
   Limits limits_;
   DenialOptions denials_;
-  bool killed_ = false;
   bool unknown_told_ = false;  // the one denial that nobody was notified of
+  AppliedCgroup cgroup_;
+  std::optional<KillReason> killed_;
   std::optional<Death> death_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "heddle/core/fd.h"
 #include "heddle/core/result.h"
+#include "heddle/jail/launch/group.h"
 
 namespace heddle::jail {
 
@@ -18,7 +19,8 @@ enum class Profile : std::uint8_t {
   script,  ///< one of our own static programs: one inherited socket, no file, no thread, no exec, no executable memory
 };
 
-/// Resource limits (setrlimit(2)); soft and hard are the same. A lower hard limit of the host's stays.
+/// Resource limits of each process (setrlimit(2)), soft and hard alike, where a lower hard limit of the host's stays;
+/// and of all of a guest together (`group`).
 struct Limits {
   std::uint64_t data_bytes = 256U << 20;  ///< RLIMIT_DATA: heap and private writable mappings; not address space
   std::uint64_t stack_bytes = 8U << 20;   ///< RLIMIT_STACK
@@ -26,6 +28,7 @@ struct Limits {
   std::uint64_t open_files = 16;          ///< RLIMIT_NOFILE: descriptors below this number
   std::uint64_t processes = 1;            ///< RLIMIT_NPROC of the guest's user; not for a host that is root in disguise
   std::uint64_t file_bytes = 0;           ///< RLIMIT_FSIZE
+  GroupLimits group;                      ///< its control group; by default it has none
 
   friend bool operator==(const Limits& a, const Limits& b) = default;
 };

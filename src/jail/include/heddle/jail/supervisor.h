@@ -11,6 +11,7 @@
 #include "heddle/core/clock.h"
 #include "heddle/core/fd.h"
 #include "heddle/core/result.h"
+#include "heddle/jail/cgroup.h"
 #include "heddle/jail/guest.h"
 #include "heddle/jail/policy.h"
 #include "heddle/jail/program.h"
@@ -28,6 +29,7 @@ struct SupervisorOptions {
   std::chrono::milliseconds start_timeout{10'000};
   std::chrono::milliseconds request_timeout{30'000};
   IdentityRange identities;
+  CgroupOptions cgroup;  ///< what killed supervisors left there is removed at the start
 };
 
 /// Thread-safe: requests are made one at a time. A dead supervisor is Errc::disconnected from then on, and all its

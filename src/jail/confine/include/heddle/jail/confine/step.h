@@ -19,11 +19,16 @@ enum class Step : std::uint16_t {
   landlock_version,  ///< Landlock is there and on
   landlock_create,   ///< first ruleset
   landlock_rule,     ///< execute and read on the guest's program, nothing else
+  group_parent,      ///< a place for control groups; the detail of all group steps: launch/cgroup.h, group_detail()
+  group_controller,  ///< the controller of a required limit handed down to it
+  group_create,      ///< the guest's own group
+  group_limit,       ///< a required limit written
   child_stack,       ///< memory for the child's stack
   signals_blocked,   ///< no handler runs between clone and exec
   clone,             ///< the child
 
   // The child, before exec.
+  group_enter,        ///< in its control group: born in it, or, where clone3 is not to be had, its first act
   dispositions,       ///< signal dispositions back to default
   session,            ///< own session and process group
   working_directory,  ///< the root folder

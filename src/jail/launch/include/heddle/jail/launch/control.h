@@ -2,10 +2,11 @@
 // descriptors. Both ends are Heddle's and of one version; the host asks, the supervisor answers, one at a time.
 //
 //   hello   version, protocol                                    → hello version, protocol
-//   spawn   arg.N, env.N, limit.N (value), uid?, notify, quota   → spawned id, pid | failed step, errno, detail
-//           + program, fds…
-//           + the guest's pidfd
-//   status  id                                                   → status state, [signalled, quota, code, cpu_us, peak_kib]
+//   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
+//   spawn   arg.N, env.N, limit.N (value), uid?, notify, quota,  → spawned id, pid, group.… | failed step, errno, detail
+//           group.…; + program, fds…                               + the guest's pidfd
+//   status  id                                                   → status state, signalled, quota, code, cpu_us,
+//                                                                  peak_kib, group.…
 //   notify  id                                                   → notify state, errno
 //   denials id                                                   → denials total, dropped, denial.N
 //   close   id                                                   → closed, and as status

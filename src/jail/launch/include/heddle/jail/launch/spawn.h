@@ -13,6 +13,7 @@
 #include "heddle/core/pidfd.h"
 #include "heddle/jail/confine/step.h"
 #include "heddle/jail/launch/notify.h"
+#include "heddle/jail/launch/group.h"
 
 namespace heddle::jail {
 
@@ -37,6 +38,8 @@ struct SpawnPlan {
   std::optional<std::uint32_t> identity;  ///< guest only: uid and gid, when the caller is root; never 0
   NotifyOrder notify = NotifyOrder::off;  ///< guest only: carried for the supervisor, which adds the socket's end
   std::uint32_t denial_quota = 0;         ///< with `notify`
+  GroupLimits group_limits;               ///< for the supervisor, which makes the group
+  core::Fd group;                         ///< folder of a control group to be born in; none: the caller's
 };
 
 struct SpawnResult {
@@ -64,6 +67,7 @@ struct Ending {
   int code = 0;                        ///< exit status or signal
   std::uint64_t cpu_microseconds = 0;  ///< user and system time
   std::uint64_t peak_kib = 0;          ///< ru_maxrss: never below the caller's own at the time of the spawn
+  std::optional<CgroupUsage> group;    ///< of a guest that had a control group; the supervisor reads it
 };
 [[nodiscard]] Ending reap(const core::Pidfd& child) noexcept;
 

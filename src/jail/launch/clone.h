@@ -1,0 +1,24 @@
+// clone3(2) for a child that shares our memory on a stack of its own, born inside a control group.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::jail {
+
+struct CloneOrders {
+  std::uint64_t flags = 0;  ///< CLONE_*, without an exit signal; CLONE_INTO_CGROUP is added
+  void* stack = nullptr;    ///< its lowest address
+  std::size_t stack_bytes = 0;
+  int group = -1;  ///< descriptor of the group's folder
+  int (*child)(void*) = nullptr;
+  void* argument = nullptr;
+};
+
+/// The child's pid with its pidfd, or minus the errno: ENOSYS where the kernel, an outer filter or this machine's
+/// instruction set has no way. What `child` returns is its exit status. The child's exit signal is SIGCHLD.
+[[nodiscard]] pid_t clone_into_group(const CloneOrders& orders, int& pidfd) noexcept;
+
+}  // namespace heddle::jail
