@@ -30,6 +30,10 @@ core::Result<std::shared_ptr<PoolState>> PoolState::create(PoolOptions options) 
   HEDDLE_ASSIGN(jail::Supervisor supervisor, jail::Supervisor::start(supervisor_options));
   jail::Limits limits;
   limits.data_bytes = options.max_memory_bytes + 2 * options.max_transfer_bytes + kWorkerOverheadBytes;
+  // Behind the limits of the engine and of the process, for what those do not count: kernel memory, page cache, stack.
+  limits.group.memory_bytes =
+      jail::GroupLimit{limits.data_bytes + limits.stack_bytes + kWorkerOverheadBytes, jail::Need::if_available};
+  limits.group.swap_bytes = jail::GroupLimit{0, jail::Need::if_available};
   HEDDLE_ASSIGN(jail::Policy policy, jail::Policy::script(limits));
   return std::make_shared<PoolState>(std::move(options), std::move(supervisor), std::move(policy), std::move(program));
 }

@@ -1,9 +1,5 @@
 #include "worker_process.h"
 
-#include <signal.h>
-
-#include <cstring>
-
 #include "heddle/core/text.h"
 #include "heddle/sandbox/protocol/protocol.h"
 
@@ -81,20 +77,8 @@ std::string WorkerProcess::describe_end() {
   if (!waited.ok()) return waited.error().message();
   if (!waited.value()) return "it cannot be killed";
   const jail::Death& death = *waited.value();
-  switch (death.kind) {
-    case jail::Death::Kind::exited:
-      return "it exited with status " + std::to_string(death.code);
-    case jail::Death::Kind::signalled:
-      return "it was ended by signal " + std::to_string(death.code) + " (" + ::strsignal(death.code) + ")" +
-             (death.code == SIGSYS ? ": its filter refused a system call" : "");
-    case jail::Death::Kind::killed:
-      return "it closed its channel and was killed";
-    case jail::Death::Kind::denial_quota:
-      return "it was killed after more refused system calls than its policy lets it try";
-    case jail::Death::Kind::with_supervisor:
-      return "heddle-supervisor ended, and it with it";
-  }
-  return "nothing is known of its end";
+  if (death.kind == jail::Death::Kind::killed) return "it closed its channel and was killed";
+  return "it " + jail::describe(death);
 }
 
 }  // namespace heddle::sandbox::quickjs
