@@ -40,7 +40,7 @@ std::string describe(const Death& death) {
     case Death::Kind::timed_out:
       return "ran out of time: the host killed it";
     case Death::Kind::denial_quota:
-      return "asked too often for what its policy refuses: heddle-supervisor killed it";
+      return "was killed after more refused system calls than its policy lets it try";
   }
   return "nothing is known of its end";
 }

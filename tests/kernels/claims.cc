@@ -56,6 +56,15 @@ constexpr Claim kClaims[] = {
     {"host-killed", "JAIL-12, 15", "Nothing outlives a host that is killed", kWithGuests, dies_with_the_host},
     {"supervisor-killed", "JAIL-12, 15", "No guest outlives its supervisor", kWithGuests, dies_with_the_supervisor},
 
+    {"group", "JAIL-9, 13, 16", "A guest is in its own cgroup, with the limits asked for", kWithGuests,
+     group_is_what_was_asked},
+    {"group-memory", "JAIL-9", "Out of memory is told from every other death", kWithGuests, group_memory},
+    {"group-processes", "JAIL-9, 12", "The limit of processes holds, and is told", kWithGuests, group_processes},
+    {"group-deaths", "JAIL-9, 12", "Exit, signal, our kill and time-out are told apart", kWithGuests, group_deaths},
+    {"group-peak", "JAIL-9", "The group's peak memory is reported", kWithGuests, group_peak},
+    {"group-cpu", "JAIL-9", "The CPU limit holds a guest back, and is counted", kWithGuests, group_cpu},
+    {"group-ended", "JAIL-9, 12", "A group is ended with cgroup.kill and without", kEverywhere, group_is_ended},
+
     {"doctor", "JAIL-13", "The doctor says what the jail then does", kWithGuests, doctor_agrees},
     {"doctor-applied", "JAIL-13", "The doctor claims no layer that is not applied", kWithGuests,
      doctor_knows_what_is_applied},

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -100,21 +101,26 @@ bool write_file(const std::string& path, const std::string& text) {
   return static_cast<bool>(file.flush());
 }
 
-// A delegated cgroup for each user, as systemd's Delegate=yes makes it: the user owns the folder and the files that
-// move processes, and the program starts in it.
+// A delegated cgroup for each user, as systemd's Delegate=yes with DelegateSubgroup=host makes it: marked, the user
+// owns the folders and the files that move processes, and the program starts in the lower one.
 void delegate_group(const std::string& who, unsigned uid) {
   const std::string group = kGroups + "heddle-" + who;
   for (const char* controller : {"+memory", "+pids", "+cpu"}) {
     if (!write_file(kGroups + "cgroup.subtree_control", controller)) std::printf("no controller\t%s\n", controller + 1);
   }
   ::mkdir(group.c_str(), 0755);
-  for (const char* owned : {"", "/cgroup.procs", "/cgroup.subtree_control", "/cgroup.threads"}) {
-    (void)!::chown((group + owned).c_str(), uid, uid);
+  if (::setxattr(group.c_str(), "user.delegate", "1", 1, 0) != 0) std::printf("no mark\t%s\n", std::strerror(errno));
+  ::mkdir((group + "/host").c_str(), 0755);
+  for (const char* controller : {"+memory", "+pids", "+cpu"}) write_file(group + "/cgroup.subtree_control", controller);
+  for (const std::string& folder : {group, group + "/host"}) {
+    for (const char* owned : {"", "/cgroup.procs", "/cgroup.subtree_control", "/cgroup.threads"}) {
+      (void)!::chown((folder + owned).c_str(), uid, uid);
+    }
   }
 }
 
 void become(const std::string& who, unsigned uid) {
-  must(write_file(kGroups + "heddle-" + who + "/cgroup.procs", "0") || ::access(kGroups.c_str(), F_OK) != 0,
+  must(write_file(kGroups + "heddle-" + who + "/host/cgroup.procs", "0") || ::access(kGroups.c_str(), F_OK) != 0,
        "enter the cgroup");
   if (uid == 0) return;
   must(::setgid(uid) == 0 && ::setgroups(0, nullptr) == 0 && ::setuid(uid) == 0, "become the user");

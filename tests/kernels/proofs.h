@@ -16,6 +16,15 @@ Finding dies_with_the_host(const World& world);
 Finding dies_with_the_supervisor(const World& world);
 Finding failed_steps(const World& world);
 
+// proofs_cgroup.cc
+Finding group_memory(const World& world);
+Finding group_processes(const World& world);
+Finding group_deaths(const World& world);
+Finding group_peak(const World& world);
+Finding group_cpu(const World& world);
+Finding group_is_what_was_asked(const World& world);
+Finding group_is_ended(const World& world);
+
 // proofs_doctor.cc
 Finding doctor_agrees(const World& world);
 Finding doctor_knows_what_is_applied(const World& world);

@@ -10,9 +10,8 @@ namespace heddle::jail {
 
 struct CgroupOptions {
   enum class Parent : std::uint8_t {
-    /// A group that systemd delegated to us (Delegate=, with DelegateSubgroup= or `host`), else for root the root of
-    /// the
-    /// cgroup2 mount.
+    /// A group that systemd delegated to us (Delegate=, with DelegateSubgroup= or `host`), else for root the root
+    /// of the cgroup2 mount.
     found,
     folder,  ///< `folder`: of a cgroup2 mount, owned by root or by us, and without processes
     none,    ///< guests get no groups: what is required is refused, what is if_available is reported
