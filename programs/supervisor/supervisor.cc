@@ -155,6 +155,10 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   wire::Message reply("spawned");
   reply.set("id", id).set("pid", static_cast<std::uint32_t>(spawned.pid));
   jail::encode_applied(applied, reply);
+  reply.set("landlock", static_cast<std::uint32_t>(spawned.landlock_abi));
+  reply.set("namespaces", std::uint32_t{spawned.namespaces.bits()});
+  reply.set("refused", static_cast<std::uint32_t>(spawned.no_namespaces.step));
+  reply.set("errno", static_cast<std::uint32_t>(spawned.no_namespaces.error));
   return jail::send_packet(control_, reply, {&guest.process.fd()});
 }
 

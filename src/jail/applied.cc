@@ -1,12 +1,29 @@
 #include "heddle/jail/applied.h"
 
+#include <sstream>
+
 #include "heddle/core/error.h"
+#include "heddle/jail/cgroup.h"
+#include "namespace_advice.h"
 
 namespace heddle::jail {
 namespace {
 
 std::string plural(std::uint64_t count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+std::string landlock_text(int abi) {
+  std::string text = "Landlock ABI " + std::to_string(abi);
+  if (abi < 4) text += "; TCP is the filter's alone (from Linux 6.7)";
+  if (abi < 6) text += "; signals and abstract sockets are the filter's alone (from Linux 6.12)";
+  return text;
+}
+
+std::string namespaces_text(const AppliedNamespaces& namespaces) {
+  if (!namespaces.set.empty()) return "namespaces: " + to_text(namespaces.set);
+  if (namespaces.wanted == Need::off) return "namespaces: none, as the policy says";
+  return "namespaces: none; " + why_no_namespaces(namespaces.refused);
 }
 
 std::string notified_text(const AppliedPolicy& applied) {
@@ -28,17 +45,20 @@ std::string notified_text(const AppliedPolicy& applied) {
 
 std::vector<std::string> to_lines(const AppliedPolicy& applied) {
   const Limits& limits = applied.limits;
-  return {
+  std::vector<std::string> lines = {
       "user " + std::to_string(applied.uid) + (applied.own_identity ? ", its own" : ", the host's"),
       applied.no_new_privs ? "no_new_privs" : "no_new_privs is OFF",
-      applied.landlock_abi > 0 ? "Landlock ABI " + std::to_string(applied.landlock_abi) + ": no file, no execute"
-                               : "Landlock: unknown",
+      landlock_text(applied.landlock_abi),
+      namespaces_text(applied.namespaces),
       "seccomp: " + plural(applied.filters, "filter") + " of its own; " + notified_text(applied),
       "limits: " + std::to_string(limits.data_bytes >> 20U) + " MiB data, " +
           std::to_string(limits.stack_bytes >> 20U) + " MiB stack, " + plural(limits.open_files, "descriptor") + ", " +
           std::to_string(limits.processes) + (limits.processes == 1 ? " process, " : " processes, ") +
           std::to_string(limits.cpu.count()) + " s CPU in all, " + std::to_string(limits.file_bytes) + " file bytes",
   };
+  std::istringstream group(describe(applied.cgroup));
+  for (std::string line; std::getline(group, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace heddle::jail

@@ -21,7 +21,9 @@ namespace {
 
 constexpr std::size_t kMaxObservedUnits = 512;
 
-std::string one_line(std::string_view bytes) { return core::printable_line(core::bound_text(bytes, kMaxObservedUnits)); }
+std::string one_line(std::string_view bytes) {
+  return core::printable_line(core::bound_text(bytes, kMaxObservedUnits));
+}
 
 std::string inet_text(int family, const void* address, std::uint16_t port) {
   char text[INET6_ADDRSTRLEN] = {};

@@ -68,6 +68,8 @@ Guest& Guest::operator=(Guest&& other) noexcept {
   limits_ = other.limits_;
   denials_ = other.denials_;
   cgroup_ = std::move(other.cgroup_);
+  namespaces_ = other.namespaces_;
+  landlock_abi_ = other.landlock_abi_;
   killed_ = other.killed_;
   unknown_told_ = other.unknown_told_;
   death_ = other.death_;
@@ -126,7 +128,9 @@ core::Result<AppliedPolicy> Guest::applied() const {
   applied.limits = limits_;
   applied.uid = status.uids[1];
   applied.own_identity = identity_ != 0;
-  applied.landlock_abi = std::clamp(landlock_abi(), 0, kLandlockNewestAbi);
+  applied.landlock_abi = landlock_abi_;
+  applied.namespaces = namespaces_;
+  applied.cgroup = cgroup_;
   applied.no_new_privs = status.no_new_privs == 1;
   applied.filters = status.seccomp_filters - std::min(status.seccomp_filters, link_->outer_filters());
   applied.notified = static_cast<Notified>(report.state);

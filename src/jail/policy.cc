@@ -22,6 +22,10 @@ core::Result<void> check(const Limits& limits) {
   if (limits.open_files < kLeastFiles) return senseless("open_files: at least 6");
   if (limits.processes < 1) return senseless("processes: at least 1");
   const GroupLimits& group = limits.group;
+  for (const std::optional<GroupLimit>& limit :
+       {group.memory_bytes, group.swap_bytes, group.processes, group.cpu_percent}) {
+    if (limit && limit->need == Need::off) return senseless("a group limit with Need::off: leave it out");
+  }
   if (group.memory_bytes && group.memory_bytes->value < kLeastData)
     return senseless("group.memory_bytes: at least 1 MiB, or no program starts");
   if (group.processes && group.processes->value < 1) return senseless("group.processes: at least 1");
@@ -30,15 +34,25 @@ core::Result<void> check(const Limits& limits) {
   return {};
 }
 
+core::Result<void> check(const NamespaceOrder& order) {
+  if (order.need != Need::off && !order.set.has(Namespace::user)) {
+    return senseless("namespaces: the user namespace must be among them");
+  }
+  return {};
+}
+
 }  // namespace
 
-core::Result<Policy> Policy::script(const Limits& limits, const DenialOptions& denials) {
+core::Result<Policy> Policy::script(const Limits& limits, const DenialOptions& denials,
+                                    const NamespaceOrder& namespaces) {
   HEDDLE_TRY(check(limits));
+  HEDDLE_TRY(check(namespaces));
   if (denials.quota == 0) return senseless("quota of denials: at least 1");
   auto state = std::make_shared<State>();
   state->profile = Profile::script;
   state->limits = limits;
   state->denials = denials;
+  state->namespaces = namespaces;
   const SyscallTable table = syscall_table(Profile::script);
   if (denials.notifications != Notifications::off) {
     HEDDLE_ASSIGN(state->filter, build_filter(table, Refusal::notify));

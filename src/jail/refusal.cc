@@ -6,6 +6,7 @@
 
 #include "heddle/jail/guest.h"
 #include "heddle/jail/launch/cgroup.h"
+#include "namespace_advice.h"
 
 namespace heddle::jail {
 namespace {
@@ -51,6 +52,19 @@ std::string advice(const Failure& failure) {
         return "moving a process there takes the right to write cgroup.procs of the group that holds both: start the "
                "host inside the delegated group";
       return failure.error == EBUSY ? "the group hands controllers down and so may hold no process" : "";
+    case Step::namespaces:
+    case Step::map_folder:
+    case Step::root_private:
+    case Step::root_create:
+    case Step::root_mount:
+    case Step::root_pivot:
+    case Step::root_detach:
+    case Step::user_namespace:
+    case Step::map_owner:
+    case Step::map_groups:
+    case Step::map_ids:
+      return "the policy requires namespaces and " + why_no_namespaces(failure) +
+             ". Or let the policy do without: namespaces if_available";
     case Step::clone:
       return failure.error == EAGAIN ? "the limit of processes is reached (ulimit -u, pids.max)"
                                      : (failure.error == ENOMEM ? "the machine is out of memory" : "");

@@ -68,7 +68,7 @@ core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusa
   for (const SyscallRule& rule : table) {
     const int number = ::seccomp_syscall_resolve_name(rule.name);
     if (number == __NR_SCMP_ERROR) return failed("unknown system call", -EINVAL, rule.name);
-    if (number < 0) continue;  // not on this architecture
+    if (number < 0) continue;                                 // not on this architecture
     if (action(rule.answer, refusal) == otherwise) continue;  // which libseccomp takes for a mistake
     scmp_arg_cmp conditions[2] = {};
     unsigned count = 0;

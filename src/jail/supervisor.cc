@@ -104,6 +104,14 @@ core::Result<Failure> decode_failure(wire::Message& message) {
   return Failure{static_cast<Step>(step), static_cast<int>(error), static_cast<int>(detail)};
 }
 
+core::Result<AppliedNamespaces> decode_namespaces(wire::Message& message, Need wanted) {
+  HEDDLE_ASSIGN(const std::uint64_t set, message.take_number("namespaces", kAllNamespaces.bits()));
+  HEDDLE_ASSIGN(const std::uint64_t refused, message.take_number("refused", kStepCount - 1));
+  HEDDLE_ASSIGN(const std::uint64_t error, message.take_number("errno", 4095));
+  return AppliedNamespaces{wanted, NamespaceSet(static_cast<std::uint8_t>(set)),
+                           Failure{static_cast<Step>(refused), static_cast<int>(error), 0}};
+}
+
 }  // namespace
 
 core::Result<Supervisor> Supervisor::start(const SupervisorOptions& options) {
@@ -162,6 +170,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   plan.notify = notify_order(policy.denials().notifications);
   plan.denial_quota = policy.denials().quota;
   plan.group_limits = policy.limits().group;
+  plan.namespaces = policy.namespaces();
   if (link_->identity_count != 0) {
     HEDDLE_ASSIGN(plan.identity, link_->take_identity());
   }
@@ -182,13 +191,15 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   }
   HEDDLE_ASSIGN(const std::uint64_t id, message.take_number("id"));
   HEDDLE_ASSIGN(const std::uint64_t pid, message.take_number("pid", INT32_MAX));
-  HEDDLE_ASSIGN(AppliedCgroup applied, decode_applied(message));
+  HEDDLE_ASSIGN(AppliedCgroup group, decode_applied(message));
+  HEDDLE_ASSIGN(const std::uint64_t landlock_abi, message.take_number("landlock", INT32_MAX));
+  HEDDLE_ASSIGN(const AppliedNamespaces namespaces, decode_namespaces(message, plan.namespaces.need));
   HEDDLE_TRY(message.finish());
   if (reply.value().descriptors.size() != 1) {
     return core::make_error(Errc::protocol, "spawn a guest", "no process descriptor came back");
   }
   return Guest(link_, id, static_cast<pid_t>(pid), core::Pidfd(std::move(reply.value().descriptors.front())),
-               plan.identity.value_or(0), policy, std::move(applied));
+               plan.identity.value_or(0), policy, namespaces, static_cast<int>(landlock_abi), std::move(group));
 }
 
 }  // namespace heddle::jail

@@ -102,8 +102,10 @@ int read_outcome(wire::Channel& channel) {
   return static_cast<int>(message.take_number("errno").value());
 }
 
-int attack_jailed(Supervisor& supervisor, const char* stage, const std::string& name, const std::string& parameter) {
-  auto started = start_guest(supervisor, "heddle-test-attacker", {stage, name, parameter});
+int attack_jailed(Supervisor& supervisor, const char* stage, const std::string& name, const std::string& parameter,
+                  Need namespaces = Need::if_available) {
+  const Policy policy = Policy::script({}, {}, NamespaceOrder{namespaces}).value();
+  auto started = start_guest(supervisor, "heddle-test-attacker", {stage, name, parameter}, policy);
   EXPECT_TRUE(started.ok()) << started.error().message();
   if (!started.ok()) return INT32_MIN;
   const int outcome = read_outcome(started.value().channel);
@@ -308,12 +310,31 @@ TEST(Attack, TheLayersBelowTheFilterHoldByThemselves) {
       {"memfd_exec", "", -SIGXFSZ, Control::works},
   };
   for (const Row& row : rows) {
-    expect_outcome(attack_jailed(supervisor.value(), "launched", row.name, host.parameter(row.parameter)), row.confined,
-                   row);
+    expect_outcome(attack_jailed(supervisor.value(), "launched", row.name, host.parameter(row.parameter), Need::off),
+                   row.confined, row);
   }
   // JAIL-2: after start-up nothing has execute.
-  EXPECT_EQ(attack_jailed(supervisor.value(), "sealed", "execve", ""), EACCES);
-  EXPECT_EQ(attack_jailed(supervisor.value(), "sealed", "read_file", "/proc/self/exe"), EACCES);
+  EXPECT_EQ(attack_jailed(supervisor.value(), "sealed", "execve", "", Need::off), EACCES);
+  EXPECT_EQ(attack_jailed(supervisor.value(), "sealed", "read_file", "/proc/self/exe", Need::off), EACCES);
+  EXPECT_TRUE(host.file_whole());
+}
+
+// JAIL-7: what namespaces add, without the filter: the files and processes of the host are not refused but not there.
+TEST(Attacks, InNamespacesTheHostIsNotThere) {
+  const Host host;
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  {
+    const Policy policy = Policy::script({}, {}, NamespaceOrder{Need::required}).value();
+    auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"}, policy);
+    if (!started.ok()) GTEST_SKIP() << started.error().message();
+  }
+  for (const char* name : {"read_file", "remove_file"}) {
+    const std::string file = host.parameter("./file");
+    EXPECT_EQ(attack_jailed(supervisor.value(), "launched", name, file, Need::required), ENOENT) << name;
+  }
+  const std::string self = std::to_string(::getpid());
+  EXPECT_EQ(attack_jailed(supervisor.value(), "launched", "kill", self, Need::required), ESRCH);
   EXPECT_TRUE(host.file_whole());
 }
 
@@ -390,7 +411,7 @@ TEST_P(Attacks, GuestsAreStrangersToEachOther) {
   EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "tgkill", pid), EPERM);
   EXPECT_EQ(attack_jailed(supervisor.value(), "confined", "process_vm_readv", pid), expected(kDenied));
   if (::geteuid() == 0) {
-    EXPECT_EQ(attack_jailed(supervisor.value(), "launched", "kill", pid), EPERM);
+    EXPECT_EQ(attack_jailed(supervisor.value(), "launched", "kill", pid, Need::off), EPERM);
   }
 }
 

@@ -218,14 +218,15 @@ TEST(Groups, AGuestThatIsNotInItsGroupIsNotBelieved) {
 }
 
 // JAIL-12: descendants in sessions of their own end with the guest, however it ends. Control: without a group they
-// stay.
+// stay. No pid namespace, which would end them too.
 TEST(Groups, EndAllDescendants) {
   NEEDS_GROUPS();
   const GroupPlace place;
   auto supervisor = start_supervisor(kSupervisor, place.options());
   ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
   for (const bool killed : {true, false}) {
-    auto started = start_guest(supervisor.value(), "heddle-test-guest", {"family"}, own_group());
+    auto started = start_guest(supervisor.value(), "heddle-test-guest", {"family"},
+                               Policy::script(own_group(), {}, NamespaceOrder{}).value());
     ASSERT_TRUE(started.ok()) << started.error().message();
     wire::Message ready = next_message(started.value().channel);
     ASSERT_EQ(ready.take_number("children").value(), 3U);
@@ -243,7 +244,8 @@ TEST(Groups, EndAllDescendants) {
   // The control counts processes by the group that they are in, which is the place's own.
   Limits plain;
   plain.processes = 64;
-  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"family"}, plain);
+  auto started = start_guest(supervisor.value(), "heddle-test-guest", {"family"},
+                             Policy::script(plain, {}, NamespaceOrder{}).value());
   ASSERT_TRUE(started.ok()) << started.error().message();
   EXPECT_EQ(next_message(started.value().channel).op(), "ready");
   const pid_t parent = started.value().guest.pid();

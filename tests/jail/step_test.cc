@@ -8,31 +8,38 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <optional>
 #include <set>
 
 #include "group_world.h"
 #include "heddle/jail/launch/spawn.h"
-#include "world.h"
+#include "step_row.h"
 
 namespace heddle::jail {
+
+void expect_refused(const Row& row, const Policy& policy) {
+  const InjectedSupervisor injected({row.injection});
+  auto supervisor = start_supervisor(injected.path());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  core::FdPair pair = core::stream_pair().value();
+  auto channel = wire::Channel::adopt(std::move(pair.first)).value();
+  const auto guest = supervisor.value().spawn(policy, open_program(kTestPrograms + "heddle-test-guest").value(),
+                                              {"confined"}, std::move(pair.second));
+  ASSERT_FALSE(guest.ok());
+  EXPECT_EQ(guest.error().step, step_name(row.step)) << guest.error().message();
+  EXPECT_EQ(guest.error().code, row.code) << guest.error().message();
+  if (row.reported != kAnyErrno) {
+    EXPECT_EQ(guest.error().sys_errno, row.reported.value_or(row.injection.error)) << guest.error().message();
+  }
+  EXPECT_NE(guest.error().message().find("not started"), std::string::npos) << guest.error().message();
+  EXPECT_EQ(next_message(channel).op(), "gone");
+}
+
 namespace {
 
 using core::Errc;
 
 constexpr unsigned kAll = ~0U;
 constexpr int kSetMdwe = 65;
-
-enum class Who : std::uint8_t { anybody, root, groups };
-constexpr int kAnyErrno = -1;
-
-struct Row {
-  Step step;
-  Injection injection;
-  Who who = Who::anybody;
-  Errc code = Errc::confinement;
-  std::optional<int> reported = {};  // errno that is reported, where it is not the injected one
-};
 
 // JAIL-9: with a group of the guest's own required.
 std::vector<Row> group_rows() {
@@ -60,6 +67,7 @@ std::vector<Row> spawn_rows() {
       {Step::landlock_rule, {SYS_landlock_add_rule, ENOMEM, {}}},
       {Step::child_stack, {SYS_mmap, ENOMEM, {{1, kAll, 64U << 10}, {3, kAll, MAP_PRIVATE | MAP_ANONYMOUS}}}},
       {Step::signals_blocked, {SYS_rt_sigprocmask, EPERM, {{0, kAll, SIG_BLOCK}}}},
+      {Step::lifeline, {SYS_pipe2, EMFILE, {}}},
       {Step::clone, {SYS_clone, EAGAIN, {}}},
       {Step::dispositions, {SYS_rt_sigaction, EPERM, {{0, kAll, 64}}}},
       {Step::session, {SYS_setsid, EPERM, {}}},
@@ -74,7 +82,7 @@ std::vector<Row> spawn_rows() {
       {Step::user_id, {SYS_setresuid, EAGAIN, {}}, Who::root},
       {Step::limits, {SYS_prlimit64, EPERM, {{1, kAll, RLIMIT_MSGQUEUE}}}},
       {Step::parent_death, prctl_fails(PR_SET_PDEATHSIG)},
-      {Step::parent_alive, {SYS_getppid, 0, {}}, Who::anybody, Errc::confinement, ESRCH},
+      {Step::parent_alive, {SYS_read, 0, {{0, kAll, 62}}}, Who::anybody, Errc::confinement, ESRCH},
       {Step::no_new_privs, prctl_fails(PR_SET_NO_NEW_PRIVS)},
       {Step::landlock_restrict, {SYS_landlock_restrict_self, E2BIG, {{0, kAll, 61}}}},
       {Step::ambient_set, prctl_fails(PR_CAP_AMBIENT)},
@@ -111,22 +119,7 @@ void expect_refusals(const std::vector<Row>& rows, const Limits& limits) {
     if (row.who == Who::root && ::geteuid() != 0) continue;
     if (row.who == Who::groups && !groups) continue;
     SCOPED_TRACE(step_name(row.step));
-    const InjectedSupervisor injected({row.injection});
-    auto supervisor = start_supervisor(injected.path());
-    ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
-    core::FdPair pair = core::stream_pair().value();
-    auto channel = wire::Channel::adopt(std::move(pair.first)).value();
-    const auto guest = supervisor.value().spawn(Policy::script(limits).value(),
-                                                open_program(kTestPrograms + "heddle-test-guest").value(), {"confined"},
-                                                std::move(pair.second));
-    ASSERT_FALSE(guest.ok());
-    EXPECT_EQ(guest.error().step, step_name(row.step)) << guest.error().message();
-    EXPECT_EQ(guest.error().code, row.code) << guest.error().message();
-    if (row.reported != kAnyErrno) {
-      EXPECT_EQ(guest.error().sys_errno, row.reported.value_or(row.injection.error)) << guest.error().message();
-    }
-    EXPECT_NE(guest.error().message().find("not started"), std::string::npos) << guest.error().message();
-    EXPECT_EQ(next_message(channel).op(), "gone");
+    expect_refused(row, Policy::script(limits).value());
   }
 }
 
@@ -216,7 +209,7 @@ TEST(Steps, AnInsaneRequestIsRefused) {
 // The table is whole: a new step without a row fails here.
 TEST(Steps, EveryStepHasARow) {
   std::set<Step> covered = {Step::none, Step::request, Step::seal_create, Step::group_controller};
-  for (const auto& rows : {spawn_rows(), group_rows(), confine_rows()}) {
+  for (const auto& rows : {spawn_rows(), group_rows(), namespace_rows(), confine_rows()}) {
     for (const Row& row : rows) covered.insert(row.step);
   }
   for (unsigned step = 0; step < kStepCount; ++step) {

@@ -51,6 +51,11 @@ core::Result<Started> start_guest(Supervisor& supervisor, const std::string& pro
                                   const std::vector<std::string>& arguments, const Limits& limits,
                                   const DenialOptions& denials) {
   HEDDLE_ASSIGN(const Policy policy, Policy::script(limits, denials));
+  return start_guest(supervisor, program, arguments, policy);
+}
+
+core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
+                                  const std::vector<std::string>& arguments, const Policy& policy) {
   HEDDLE_ASSIGN(const Program opened, open_program(kTestPrograms + program));
   HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
   HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));

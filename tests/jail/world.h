@@ -57,6 +57,9 @@ core::Result<Started> start_guest(Supervisor& supervisor, const std::string& pro
                                   const std::vector<std::string>& arguments, const Limits& limits = {},
                                   const DenialOptions& denials = {});
 
+core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
+                                  const std::vector<std::string>& arguments, const Policy& policy);
+
 /// The next message, or "gone" when the guest closed or ended without one. Waits long.
 wire::Message next_message(wire::Channel& channel);
 

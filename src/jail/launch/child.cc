@@ -54,8 +54,8 @@ class Child {
 
   // Before anything is done on its behalf. "0" is the writer (cgroups(7)).
   bool enter_group() {
-    if (orders_.group < 0) return true;
-    return begin(Step::group_enter) && check(::syscall(SYS_pwrite64, orders_.group, "0\n", 2, 0));
+    if (orders_.members < 0) return true;
+    return begin(Step::group_enter) && check(::syscall(SYS_pwrite64, orders_.members, "0\n", 2, 0));
   }
 
   // execve resets handlers but keeps what is ignored.
@@ -89,7 +89,8 @@ class Child {
     int last = kProgramFd;
     if (orders_.confinement == Confinement::guest) {
       if (!place(orders_.ruleset, kRulesetFd, O_CLOEXEC)) return false;
-      last = kRulesetFd;
+      if (!place(orders_.lifeline, kLifelineFd, O_CLOEXEC)) return false;
+      last = kLifelineFd;
     }
     begin(Step::close_others);
     return check(::syscall(SYS_close_range, next, kProgramFd - 1, 0)) &&
@@ -97,18 +98,53 @@ class Child {
   }
 
   bool confine() {
-    return become() && limits() && die_with_parent() &&
+    return enter_namespaces() && limits() && die_with_parent() &&
            // JAIL-1: before Landlock, and long before any filter.
            begin(Step::no_new_privs) && check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) &&
            begin(Step::landlock_restrict) && landlock() && drop_capabilities();
   }
 
-  bool become() {
-    if (orders_.identity == 0) return true;
+  bool accept(const Failure& failure) {
+    if (failure.step == Step::none) return true;
+    begin(failure.step);
+    orders_.report.detail = failure.detail;
+    orders_.report.error = failure.error;
+    return false;
+  }
+
+  // Before Landlock, which denies mounting. Whoever is root mounts with root's rights and becomes the guest's user
+  // before it makes the user namespace; anybody else is in it since clone(2).
+  bool enter_namespaces() {
+    if (orders_.namespaces.need == Need::off) return become();
+    int folder = -1;
+    if (!accept(open_map_folder(folder))) return false;
+    if (orders_.creator == Creator::user) return map(folder) && mounts() && drop_bounding_set();
+    return mounts() && become() && accept(unshare_user()) && own_maps() && map(folder) && drop_bounding_set();
+  }
+
+  bool mounts() {
+    const NamespaceOrder& order = orders_.namespaces;
+    if (!order.set.has(Namespace::mount)) return true;
+    return accept(make_mounts_private()) && (order.root == Root::host || accept(enter_empty_root()));
+  }
+
+  // A change of user made /proc/self root's, maps included. The flag is of the memory, which the parent shares: it
+  // stays on there, where only root could make use of it.
+  bool own_maps() { return begin(Step::map_owner) && check(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); }
+
+  bool map(int folder) { return accept(write_maps(folder, orders_.user, orders_.group)); }
+
+  bool drop_bounding_set() {
     begin(Step::bounding_set);
     for (int capability = 0; capability <= orders_.last_capability; ++capability) {
       if (!check(::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), capability)) return false;
     }
+    return true;
+  }
+
+  bool become() {
+    if (orders_.identity == 0) return true;
+    if (!drop_bounding_set()) return false;
     const std::uint32_t id = orders_.identity;
     return begin(Step::groups) && check(::syscall(SYS_setgroups, 0, nullptr)) &&  //
            begin(Step::group_id) && check(::syscall(SYS_setresgid, id, id, id)) && begin(Step::user_id) &&
@@ -129,14 +165,17 @@ class Child {
   }
 
   // A change of identity clears the parent-death signal, so this comes after it. A parent that ended before the call
-  // sends nothing: hence the look at who the parent is.
+  // sends nothing: hence the look at the pipe that only the parent can write to. The kernel closes an ending process's
+  // descriptors before it looks for children with a signal to send (do_exit), so one of the two is always seen. The
+  // parent's number would not do: in a pid namespace it is 0 whether or not it lives.
   bool die_with_parent() {
     if (!begin(Step::parent_death) || !check(::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))) return false;
     begin(Step::parent_alive);
-    const long parent = ::syscall(SYS_getppid);
-    if (!check(parent)) return false;
-    errno = ESRCH;
-    return check(parent == orders_.parent ? 0 : -1);
+    char nothing = 0;
+    const long got = ::syscall(SYS_read, kLifelineFd, &nothing, sizeof nothing);
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got >= 0) errno = ESRCH;
+    return check(-1);
   }
 
   bool landlock() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "heddle/jail/launch/spawn.h"
+#include "namespaces.h"
 
 namespace heddle::jail {
 
@@ -14,22 +15,27 @@ namespace heddle::jail {
 inline constexpr int kFirstGuestFd = 3;
 inline constexpr int kProgramFd = 60;
 inline constexpr int kRulesetFd = 61;
+inline constexpr int kLifelineFd = 62;
 inline constexpr int kSourceFloor = 64;
 
 // Prepared by the parent; the child only reads it, but for `report`.
 struct ChildOrders {
   Confinement confinement = Confinement::guest;
-  pid_t parent = 0;
   int null_device = -1;
   int program = -1;
   int ruleset = -1;
-  int group = -1;  // cgroup.procs of the group that the child has yet to enter
+  int members = -1;   // cgroup.procs of the group that the child has yet to enter
+  int lifeline = -1;  // end of file here: the parent has ended
   int descriptors[kMaxGuestDescriptors] = {};
   unsigned descriptor_count = 0;
   const ResourceLimit* limits = nullptr;
   unsigned limit_count = 0;
   std::uint32_t identity = 0;  // 0: keep
+  std::uint32_t user = 0;      // who the guest is in the end, for the maps
+  std::uint32_t group = 0;
   int last_capability = 0;
+  NamespaceOrder namespaces;
+  Creator creator = Creator::user;
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
 

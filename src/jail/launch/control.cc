@@ -36,6 +36,9 @@ std::vector<core::Fd> take_descriptors(msghdr& header) {
   return descriptors;
 }
 
+// Three small numbers as one.
+std::uint32_t pack(unsigned low, unsigned middle, unsigned high) { return low | middle << 8U | high << 16U; }
+
 void encode_words(wire::Message& message, const std::string& prefix, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) message.set(prefix + std::to_string(i), words[i]);
 }
@@ -166,6 +169,9 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   if (plan.identity) message.set("uid", *plan.identity);
   message.set("notify", static_cast<std::uint64_t>(plan.notify)).set("quota", plan.denial_quota);
   encode_limits(plan.group_limits, message);
+  const NamespaceOrder& order = plan.namespaces;
+  message.set("namespaces",
+              pack(static_cast<unsigned>(order.need), order.set.bits(), static_cast<unsigned>(order.root)));
   return message;
 }
 
@@ -193,6 +199,14 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   HEDDLE_ASSIGN(const std::uint64_t quota, packet.message.take_number("quota", UINT32_MAX));
   plan.denial_quota = static_cast<std::uint32_t>(quota);
   HEDDLE_ASSIGN(plan.group_limits, decode_limits(packet.message));
+  HEDDLE_ASSIGN(const std::uint64_t order, packet.message.take_number("namespaces", 0xffffff));
+  const std::uint64_t need = order & 0xffU;
+  const std::uint64_t root = order >> 16U;
+  if (need > static_cast<unsigned>(Need::required) || root > static_cast<unsigned>(Root::host)) {
+    return broken("a namespace order that is none");
+  }
+  plan.namespaces = NamespaceOrder{static_cast<Need>(need), NamespaceSet(static_cast<std::uint8_t>(order >> 8U)),
+                                   static_cast<Root>(root)};
   HEDDLE_TRY(packet.message.finish());
   return plan;
 }

@@ -62,7 +62,7 @@ void encode_limits(const GroupLimits& limits, wire::Message& message) {
     message.set(field(each.name, ""), limit->value);
     message.set(field(each.name, ".required"), limit->need == Need::required);
   }
-  if (limits.own_group) message.set("group.own.required", *limits.own_group == Need::required);
+  if (limits.own_group != Need::off) message.set("group.own.required", limits.own_group == Need::required);
 }
 
 core::Result<GroupLimits> decode_limits(wire::Message& message) {

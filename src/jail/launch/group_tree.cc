@@ -339,7 +339,7 @@ Failure GroupTree::apply(const GroupLimits& limits, const GroupFolder& group, Ap
     not_applied(part, write_problem(error), error);
     if (required(limits.*file.limit)) return {Step::group_limit, error, group_detail({file.part, part.problem})};
   }
-  if (limits.own_group) {
+  if (limits.own_group != Need::off) {
     AppliedCgroup::Part& part = applied.part(GroupPart::own_group);
     const int error = group.write("cgroup.max.descendants", "0");
     if (error == 0) {
@@ -356,7 +356,7 @@ Failure GroupTree::apply(const GroupLimits& limits, const GroupFolder& group, Ap
 Failure GroupTree::make(const GroupLimits& limits, ControlGroup& group, AppliedCgroup& applied) {
   if (!limits.any()) return {};
   for (const PartFile& file : kFiles) applied.part(file.part).asked = (limits.*file.limit).has_value();
-  applied.part(GroupPart::own_group).asked = limits.own_group.has_value();
+  applied.part(GroupPart::own_group).asked = limits.own_group != Need::off;
   const auto nothing = [&](Step step, Trouble trouble) -> Failure {
     for (AppliedCgroup::Part& part : applied.parts) {
       if (part.asked && part.problem == GroupProblem::none) not_applied(part, trouble.problem, trouble.error);
@@ -368,7 +368,7 @@ Failure GroupTree::make(const GroupLimits& limits, ControlGroup& group, AppliedC
 
   const Trouble opened = open();
   if (opened.problem != GroupProblem::none) return nothing(Step::group_parent, opened);
-  bool useful = limits.own_group.has_value();
+  bool useful = limits.own_group != Need::off;
   for (const PartFile& file : kFiles) {
     if (!(limits.*file.limit)) continue;
     const Trouble trouble = enable(file.controller);

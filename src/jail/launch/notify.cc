@@ -38,28 +38,28 @@ constexpr ObjectArgument address_at(unsigned argument) {
   return {DenialRecord::Object::address, argument, argument + 1};
 }
 constexpr ObjectRow kObjects[] = {
-    {SYS_openat, path_at(1)},     {SYS_openat2, path_at(1)},   {SYS_execveat, path_at(1)},
-    {SYS_mkdirat, path_at(1)},    {SYS_mknodat, path_at(1)},   {SYS_unlinkat, path_at(1)},
-    {SYS_renameat2, path_at(1)},  {SYS_linkat, path_at(1)},    {SYS_symlinkat, path_at(2)},
-    {SYS_fchmodat, path_at(1)},   {SYS_fchownat, path_at(1)},  {SYS_utimensat, path_at(1)},
-    {SYS_newfstatat, path_at(1)}, {SYS_faccessat, path_at(1)}, {SYS_readlinkat, path_at(1)},
-    {SYS_statx, path_at(1)},      {SYS_open_tree, path_at(1)}, {SYS_execve, path_at(0)},
-    {SYS_truncate, path_at(0)},   {SYS_statfs, path_at(0)},    {SYS_chdir, path_at(0)},
+    {SYS_openat, path_at(1)},     {SYS_openat2, path_at(1)},    {SYS_execveat, path_at(1)},
+    {SYS_mkdirat, path_at(1)},    {SYS_mknodat, path_at(1)},    {SYS_unlinkat, path_at(1)},
+    {SYS_renameat2, path_at(1)},  {SYS_linkat, path_at(1)},     {SYS_symlinkat, path_at(2)},
+    {SYS_fchmodat, path_at(1)},   {SYS_fchownat, path_at(1)},   {SYS_utimensat, path_at(1)},
+    {SYS_newfstatat, path_at(1)}, {SYS_faccessat, path_at(1)},  {SYS_readlinkat, path_at(1)},
+    {SYS_statx, path_at(1)},      {SYS_open_tree, path_at(1)},  {SYS_execve, path_at(0)},
+    {SYS_truncate, path_at(0)},   {SYS_statfs, path_at(0)},     {SYS_chdir, path_at(0)},
     {SYS_chroot, path_at(0)},     {SYS_pivot_root, path_at(0)}, {SYS_umount2, path_at(0)},
-    {SYS_mount, path_at(1)},      {SYS_swapon, path_at(0)},    {SYS_setxattr, path_at(0)},
-    {SYS_connect, address_at(1)}, {SYS_bind, address_at(1)},   {SYS_sendto, address_at(4)},
+    {SYS_mount, path_at(1)},      {SYS_swapon, path_at(0)},     {SYS_setxattr, path_at(0)},
+    {SYS_connect, address_at(1)}, {SYS_bind, address_at(1)},    {SYS_sendto, address_at(4)},
 #ifdef SYS_open
-    {SYS_open, path_at(0)},       {SYS_creat, path_at(0)},     {SYS_mkdir, path_at(0)},
-    {SYS_rmdir, path_at(0)},      {SYS_unlink, path_at(0)},    {SYS_rename, path_at(0)},
-    {SYS_link, path_at(0)},       {SYS_symlink, path_at(1)},   {SYS_chmod, path_at(0)},
-    {SYS_chown, path_at(0)},      {SYS_lchown, path_at(0)},    {SYS_mknod, path_at(0)},
-    {SYS_stat, path_at(0)},       {SYS_lstat, path_at(0)},     {SYS_access, path_at(0)},
-    {SYS_readlink, path_at(0)},   {SYS_utime, path_at(0)},     {SYS_utimes, path_at(0)},
+    {SYS_open, path_at(0)},       {SYS_creat, path_at(0)},      {SYS_mkdir, path_at(0)},
+    {SYS_rmdir, path_at(0)},      {SYS_unlink, path_at(0)},     {SYS_rename, path_at(0)},
+    {SYS_link, path_at(0)},       {SYS_symlink, path_at(1)},    {SYS_chmod, path_at(0)},
+    {SYS_chown, path_at(0)},      {SYS_lchown, path_at(0)},     {SYS_mknod, path_at(0)},
+    {SYS_stat, path_at(0)},       {SYS_lstat, path_at(0)},      {SYS_access, path_at(0)},
+    {SYS_readlink, path_at(0)},   {SYS_utime, path_at(0)},      {SYS_utimes, path_at(0)},
 #endif
 };
 
-// Whether this descriptor of the guest's is what it says: the kernel knows no notification 0 on a listener (ENOENT), and
-// no such request on anything else.
+// Whether this descriptor of the guest's is what it says: the kernel knows no notification 0 on a listener (ENOENT),
+// and no such request on anything else.
 bool is_listener(const core::Fd& fd) {
   std::uint64_t none = 0;
   return ::ioctl(fd.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &none) != 0 && errno == ENOENT;

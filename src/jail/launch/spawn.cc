@@ -16,6 +16,7 @@
 #include "child.h"
 #include "clone.h"
 #include "heddle/jail/confine/landlock.h"
+#include "namespaces.h"
 
 namespace heddle::jail {
 namespace {
@@ -83,8 +84,8 @@ bool raise(core::Fd& fd) {
 }
 
 // The first ruleset: everything denied but execute and read on the program itself.
-Failure make_ruleset(const core::Fd& program, core::Fd& ruleset) {
-  const int abi = landlock_abi();
+Failure make_ruleset(const core::Fd& program, core::Fd& ruleset, int& abi) {
+  abi = landlock_abi();
   if (abi < 0) return Failure{Step::landlock_version, -abi, 0};
   const int raw = landlock_deny_all(abi);
   if (raw < 0) return Failure{Step::landlock_create, -raw, 0};
@@ -92,6 +93,14 @@ Failure make_ruleset(const core::Fd& program, core::Fd& ruleset) {
   const int allowed = landlock_allow(raw, program.get(), kLandlockExecute | kLandlockReadFile);
   if (allowed < 0) return Failure{Step::landlock_rule, -allowed, 0};
   return {};
+}
+
+// Read end first. Nobody ever writes: it is there to end.
+bool make_lifeline(core::FdPair& lifeline) {
+  int raw[2];
+  if (::pipe2(raw, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  lifeline = core::FdPair{core::Fd(raw[0]), core::Fd(raw[1])};
+  return true;
 }
 
 int last_capability() {
@@ -114,30 +123,43 @@ bool sane(const SpawnPlan& plan) {
     if (!fd.valid()) return false;
   }
   if (plan.confinement == Confinement::helper) return true;
+  if (plan.namespaces.need != Need::off && !plan.namespaces.set.has(Namespace::user)) return false;
   // A guest never runs as root: root must give it an identity, nobody else can.
   const bool root = ::geteuid() == 0;
   return root ? plan.identity.has_value() && *plan.identity != 0 : !plan.identity.has_value();
 }
 
+// For whose sake a birth into a group was refused. The kernel has EACCES, EBUSY and EOPNOTSUPP for the group only.
+Step failed_birth(int error, bool apart) {
+  const Step step = apart ? failed_clone(error) : Step::clone;
+  if (error == EAGAIN || error == ENOMEM) return step;
+  const bool groups_alone = error == EACCES || error == EBUSY || error == EOPNOTSUPP;
+  return apart && !groups_alone ? step : Step::group_enter;
+}
+
 // Born in the group where the kernel has clone3 (5.7) and no outer filter hides it, as container runtimes do; otherwise
 // the child enters it itself, first of all.
 pid_t make_child(ChildOrders& orders, const ChildStack& stack, const core::Fd& group, int& pidfd) {
-  constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+  const bool apart = orders.namespaces.need != Need::off;
+  const unsigned flags =
+      CLONE_VM | CLONE_VFORK | CLONE_PIDFD | (apart ? clone_flags(orders.namespaces.set, orders.creator) : 0U);
   core::Fd members;
   if (group.valid()) {
-    const CloneOrders born{kFlags, stack.base(), kStackBytes, group.get(), run_child, &orders};
-    // What is refused for the group's sake is told by the step; EAGAIN and ENOMEM are not for its sake.
+    const CloneOrders born{flags, stack.base(), kStackBytes, group.get(), run_child, &orders};
     const pid_t pid = clone_into_group(born, pidfd);
     if (pid >= 0) return pid;
-    orders.report.step = pid == -EAGAIN || pid == -ENOMEM ? Step::clone : Step::group_enter;
+    orders.report.step = failed_birth(-pid, apart);
     errno = -pid;
     if (pid != -ENOSYS) return -1;
+    orders.report.step = Step::group_enter;
     members = core::Fd(::openat(group.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!members.valid()) return -1;
-    orders.group = members.get();
+    orders.members = members.get();
   }
-  orders.report.step = Step::clone;
-  return ::clone(run_child, stack.top(), kFlags | SIGCHLD, &orders, &pidfd, nullptr, nullptr);
+  const pid_t pid =
+      ::clone(run_child, stack.top(), static_cast<int>(flags | SIGCHLD), &orders, &pidfd, nullptr, nullptr);
+  if (pid < 0) orders.report.step = apart ? failed_clone(errno) : Step::clone;
+  return pid;
 }
 
 SpawnResult launch(ChildOrders& orders, const core::Fd& group) {
@@ -154,7 +176,10 @@ SpawnResult launch(ChildOrders& orders, const core::Fd& group) {
 
   // The child is past execve, or it has ended. A step before execute that left no errno was cut short by a signal.
   const Failure failure{orders.report.step, orders.report.error, orders.report.detail};
-  if (failure.step == Step::execute && failure.error == 0) return result;
+  if (failure.step == Step::execute && failure.error == 0) {
+    if (orders.namespaces.need != Need::off) result.namespaces = orders.namespaces.set;
+    return result;
+  }
   collect(result.child);
   return failed(failure.step, failure.error, failure.detail);
 }
@@ -171,20 +196,23 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   if (!null_device.valid()) return failed(Step::null_device, errno);
   if (!raise(null_device)) return failed(Step::descriptors_high, errno);
   core::Fd ruleset;
+  core::FdPair lifeline;
+  int abi = 0;
   if (plan.confinement == Confinement::guest) {
-    const Failure failure = make_ruleset(plan.program, ruleset);
+    const Failure failure = make_ruleset(plan.program, ruleset, abi);
     if (failure.step != Step::none) return failed(failure.step, failure.error);
-    if (!raise(ruleset)) return failed(Step::descriptors_high, errno);
+    if (!make_lifeline(lifeline)) return failed(Step::lifeline, errno);
+    if (!raise(ruleset) || !raise(lifeline.first)) return failed(Step::descriptors_high, errno);
   }
 
   const std::vector<char*> arguments = as_vector(plan.arguments);
   const std::vector<char*> environment = as_vector(plan.environment);
   ChildOrders orders;
   orders.confinement = plan.confinement;
-  orders.parent = ::getpid();
   orders.null_device = null_device.get();
   orders.program = plan.program.get();
   orders.ruleset = ruleset.get();
+  orders.lifeline = lifeline.first.get();
   for (const core::Fd& fd : plan.descriptors) orders.descriptors[orders.descriptor_count++] = fd.get();
   orders.limits = plan.limits.data();
   orders.limit_count = static_cast<unsigned>(plan.limits.size());
@@ -192,7 +220,22 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   orders.last_capability = last_capability();
   orders.arguments = arguments.data();
   orders.environment = environment.data();
-  return launch(orders, plan.group);
+  orders.user = plan.identity.value_or(::geteuid());
+  orders.group = plan.identity.value_or(::getegid());
+  orders.creator = ::geteuid() == 0 ? Creator::root : Creator::user;
+  if (plan.confinement == Confinement::guest) orders.namespaces = plan.namespaces;
+
+  SpawnResult result = launch(orders, plan.group);
+  if (orders.namespaces.need == Need::if_available && refuses_namespaces(result.failure)) {
+    const Failure refused = result.failure;
+    orders.namespaces.need = Need::off;
+    orders.report = {Step::none, 0, 0};
+    orders.members = -1;
+    result = launch(orders, plan.group);
+    result.no_namespaces = refused;
+  }
+  result.landlock_abi = abi;
+  return result;
 }
 
 Ending reap(const core::Pidfd& child) noexcept {

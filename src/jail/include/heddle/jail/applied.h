@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "heddle/jail/confine/namespace_set.h"
+#include "heddle/jail/confine/step.h"
+#include "heddle/jail/launch/group.h"
 #include "heddle/jail/policy.h"
 
 namespace heddle::jail {
@@ -18,12 +21,21 @@ enum class Notified : std::uint8_t {
   killing,    ///< no listener to be had: a refused call ends the guest, its number is unknown
 };
 
+struct AppliedNamespaces {
+  Need wanted = Need::off;
+  NamespaceSet set;  ///< those that the guest is in; empty when the host refused them
+  Failure refused;   ///< step none, or the step that the host refused and why
+};
+
 struct AppliedPolicy {
   Profile profile = Profile::script;
   Limits limits;
   std::uint32_t uid = 0;      ///< whom the guest runs as
   bool own_identity = false;  ///< that user is this guest's alone
-  int landlock_abi = 0;       ///< whose rights its rulesets deny; 0: read of the running kernel failed
+  /// ABI of the ruleset that confines the guest's files, and from 4 TCP, from 6 signals and abstract sockets.
+  int landlock_abi = 0;
+  AppliedNamespaces namespaces;
+  AppliedCgroup cgroup;
   bool no_new_privs = false;
   unsigned filters = 0;  ///< seccomp programs of the guest's own, beside those of an outer container
   Notified notified = Notified::off;

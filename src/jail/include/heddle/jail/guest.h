@@ -67,14 +67,17 @@ class Guest {
   /// Readable when the guest has ended. Signals go through it.
   [[nodiscard]] const core::Pidfd& process() const noexcept { return process_; }
 
+  /// The namespaces that it is in, or what refused them (JAIL-7, JAIL-13).
+  [[nodiscard]] const AppliedNamespaces& namespaces() const noexcept { return namespaces_; }
+
   /// Its control group, and what of the policy's limits for it was applied and what not (JAIL-13).
   [[nodiscard]] const AppliedCgroup& cgroup() const noexcept { return cgroup_; }
 
   /// JAIL-16, before the first byte is sent: reads from the kernel that no_new_privs is on, that a filter of the
   /// guest's own is (filters that the supervisor already had, as a container's, do not count), that it has one thread,
-  /// runs as the user that it was given and is in the group that it was given; and from the supervisor that it holds the guest's listener, or knows that
-  /// there is none and the policy lives with that. Errc::confinement otherwise, and when /proc cannot be read. Call it
-  /// when the guest says that it is ready.
+  /// runs as the user that it was given and is in the group that it was given; and from the supervisor that it holds
+  /// the guest's listener, or knows that there is none and the policy lives with that. Errc::confinement otherwise, and
+  /// when /proc cannot be read. Call it when the guest says that it is ready.
   [[nodiscard]] core::Result<void> verify_confined() const;
 
   /// What confines it. Complete once verify_confined() was ok. Of a living guest; Errc::not_found when it has ended.
@@ -101,7 +104,7 @@ class Guest {
  private:
   friend class Supervisor;
   Guest(std::shared_ptr<class Link> link, std::uint64_t id, pid_t pid, core::Pidfd process, std::uint32_t identity,
-        const Policy& policy, AppliedCgroup cgroup)
+        const Policy& policy, const AppliedNamespaces& namespaces, int landlock_abi, AppliedCgroup cgroup)
       : link_(std::move(link)),
         id_(id),
         pid_(pid),
@@ -110,6 +113,8 @@ class Guest {
         profile_(policy.profile()),
         limits_(policy.limits()),
         denials_(policy.denials()),
+        namespaces_(namespaces),
+        landlock_abi_(landlock_abi),
         cgroup_(std::move(cgroup)) {}
 
   [[nodiscard]] core::Result<void> verify_notified() const;
@@ -124,6 +129,8 @@ class Guest {
   Limits limits_;
   DenialOptions denials_;
   bool unknown_told_ = false;  // the one denial that nobody was notified of
+  AppliedNamespaces namespaces_;
+  int landlock_abi_ = 0;
   AppliedCgroup cgroup_;
   std::optional<KillReason> killed_;
   std::optional<Death> death_;

@@ -10,8 +10,8 @@
 namespace heddle::jail {
 
 /// What the filter answers. A call that has no row, or whose condition does not hold, is denied: the supervisor is told
-/// and answers EPERM, or, where nobody can be told (see policy.h, Notifications), the process ends (SIGSYS). Any call of
-/// a foreign architecture or of x32 ends the process always.
+/// and answers EPERM, or, where nobody can be told (see policy.h, Notifications), the process ends (SIGSYS). Any call
+/// of a foreign architecture or of x32 ends the process always.
 enum class Answer : std::uint8_t {
   allow,
   denied,  ///< EPERM, and the supervisor is told where it can be

@@ -5,8 +5,8 @@
 //
 //   guest → supervisor   hello          the guest is still dumpable: the supervisor opens its memory, for paths
 //   supervisor → guest   required | if_available
-//   guest → supervisor   listening + the listener   |   killing, errno: no listener to be had, the stricter filter is on
-//   supervisor → guest   done
+//   guest → supervisor   listening + the listener   |   killing, errno: no listener to be had, the stricter filter is
+//   on supervisor → guest   done
 //
 // Why not pidfd_getfd(2): it needs the right to trace the guest, which root without CAP_SYS_PTRACE, a container's
 // filter or Yama's ptrace_scope 2 and 3 take away; and the guest would have to stay dumpable with its filter on.

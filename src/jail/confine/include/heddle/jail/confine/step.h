@@ -25,7 +25,9 @@ enum class Step : std::uint16_t {
   group_limit,       ///< a required limit written
   child_stack,       ///< memory for the child's stack
   signals_blocked,   ///< no handler runs between clone and exec
+  lifeline,          ///< a pipe that ends with the supervisor
   clone,             ///< the child
+  namespaces,        ///< the child in namespaces of its own
 
   // The child, before exec.
   group_enter,        ///< in its control group: born in it, or, where clone3 is not to be had, its first act
@@ -36,10 +38,20 @@ enum class Step : std::uint16_t {
   descriptors,        ///< the guest's descriptors in place
   close_others,       ///< every other descriptor closed
   file_mask,          ///< umask 077
-  bounding_set,       ///< capability bounding set emptied (root only)
+  map_folder,         ///< its own folder in /proc, where the maps of ids are
+  root_private,       ///< mounts of its own, which nobody else sees
+  root_create,        ///< an empty read-only file system
+  root_mount,         ///< mounted
+  root_pivot,         ///< made the root folder
+  root_detach,        ///< the host's root folder gone from it
+  bounding_set,       ///< capability bounding set emptied (root, and in a user namespace)
   groups,             ///< supplementary groups dropped (root only)
   group_id,           ///< the guest's own group id (root only)
   user_id,            ///< the guest's own user id (root only)
+  user_namespace,     ///< the user namespace (root only: anybody else gets it with `namespaces`)
+  map_owner,          ///< may write the maps (root only)
+  map_groups,         ///< supplementary groups refused for good
+  map_ids,            ///< the guest's own user and group id mapped, nothing else
   limits,             ///< resource limits; the detail is the RLIMIT_ number
   parent_death,       ///< SIGKILL when the supervisor ends
   parent_alive,       ///< and it has not ended yet

@@ -3,8 +3,10 @@
 //
 //   hello   version, protocol                                    → hello version, protocol
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
-//   spawn   arg.N, env.N, limit.N (value), uid?, notify, quota,  → spawned id, pid, group.… | failed step, errno, detail
-//           group.…; + program, fds…                               + the guest's pidfd
+//   spawn   arg.N, env.N, limit.N (value), uid?, namespaces,     → spawned id, pid, landlock, namespaces, refused,
+//   errno,
+//           notify, quota, group.…; + program, fds…                group.…; + the guest's pidfd
+//                                                                | failed step, errno, detail
 //   status  id                                                   → status state, signalled, quota, code, cpu_us,
 //                                                                  peak_kib, group.…
 //   notify  id                                                   → notify state, errno
@@ -59,7 +61,8 @@ struct NotifyReport {
 [[nodiscard]] wire::Message encode_notify(const Notifier& notifier);
 [[nodiscard]] core::Result<NotifyReport> decode_notify(wire::Message& message);
 
-/// A guest's refused calls, moved out of the log. At most kDenialsAPacket records at a time: ask again until fewer come.
+/// A guest's refused calls, moved out of the log. At most kDenialsAPacket records at a time: ask again until fewer
+/// come.
 struct DenialReport {
   std::uint64_t total = 0;
   std::uint64_t dropped = 0;

@@ -8,17 +8,13 @@
 #include <optional>
 #include <string>
 
-namespace heddle::jail {
+#include "heddle/jail/confine/need.h"
 
-/// What becomes of a limit that this machine cannot set.
-enum class Need : std::uint8_t {
-  required,      ///< the guest is not started
-  if_available,  ///< it is, and the report says what was not applied and why
-};
+namespace heddle::jail {
 
 struct GroupLimit {
   std::uint64_t value = 0;
-  Need need = Need::required;
+  Need need = Need::required;  ///< never Need::off: leave the limit out
 
   friend bool operator==(const GroupLimit& a, const GroupLimit& b) = default;
 };
@@ -30,10 +26,10 @@ struct GroupLimits {
   std::optional<GroupLimit> processes;     ///< pids.max: processes and threads
   std::optional<GroupLimit> cpu_percent;   ///< cpu.max: of one processor, 250 is two and a half
   /// A group even where none of the limits can be had: it ends all descendants at once, and holds no further group.
-  std::optional<Need> own_group;
+  Need own_group = Need::off;
 
   [[nodiscard]] bool any() const noexcept {
-    return memory_bytes || swap_bytes || processes || cpu_percent || own_group;
+    return memory_bytes || swap_bytes || processes || cpu_percent || own_group != Need::off;
   }
   friend bool operator==(const GroupLimits& a, const GroupLimits& b) = default;
 };

@@ -11,9 +11,10 @@
 
 #include "heddle/core/fd.h"
 #include "heddle/core/pidfd.h"
+#include "heddle/jail/confine/namespace_set.h"
 #include "heddle/jail/confine/step.h"
-#include "heddle/jail/launch/notify.h"
 #include "heddle/jail/launch/group.h"
+#include "heddle/jail/launch/notify.h"
 
 namespace heddle::jail {
 
@@ -40,10 +41,14 @@ struct SpawnPlan {
   std::uint32_t denial_quota = 0;         ///< with `notify`
   GroupLimits group_limits;               ///< for the supervisor, which makes the group
   core::Fd group;                         ///< folder of a control group to be born in; none: the caller's
+  NamespaceOrder namespaces;              ///< guest only
 };
 
 struct SpawnResult {
-  Failure failure;  ///< step none: the child runs
+  Failure failure;          ///< step none: the child runs
+  int landlock_abi = 0;     ///< of the first ruleset; 0 for a helper
+  NamespaceSet namespaces;  ///< those that the child is in
+  Failure no_namespaces;    ///< what refused them, when they were wanted if_available and are not there
   pid_t pid = 0;
   core::Pidfd child;  ///< the caller reaps it
 };
