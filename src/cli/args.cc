@@ -123,9 +123,41 @@ core::Result<Mode> mode_of(const Raw& raw) {
   return raw.each ? Mode::each : Mode::single;
 }
 
+// exec [--policy FILE] [--explain] [--] PROGRAM ARG…: what follows PROGRAM is the program's, whatever it looks like.
+core::Result<Options> parse_exec(const std::vector<std::string>& args) {
+  Options options;
+  options.mode = Mode::exec;
+  std::size_t at = 1;
+  for (; at < args.size() && args[at].size() > 1 && args[at].front() == '-'; ++at) {
+    const std::string& word = args[at];
+    if (word == "--") {
+      ++at;
+      break;
+    }
+    if (word == "-h" || word == "--help") {
+      options.mode = Mode::help;
+      return options;
+    }
+    if (word == "--explain") {
+      options.exec.explain = Explain::yes;
+    } else if (word == "--policy" && at + 1 < args.size()) {
+      options.exec.policy = args[++at];
+    } else if (word.compare(0, 9, "--policy=") == 0) {
+      options.exec.policy = word.substr(9);
+    } else {
+      return usage(word == "--policy" ? "--policy needs a file" : fmt::format("{} is not expected here", word));
+    }
+  }
+  options.exec.command.assign(args.begin() + static_cast<std::ptrdiff_t>(at), args.end());
+  if (options.exec.policy.empty()) return usage("--policy FILE is missing: heddle exec --policy FILE -- PROGRAM");
+  if (options.exec.command.empty() || options.exec.command.front().empty()) return usage("PROGRAM is missing");
+  return options;
+}
+
 }  // namespace
 
 core::Result<Options> parse_args(std::vector<std::string> args, unsigned cores) {
+  if (!args.empty() && args.front() == "exec") return parse_exec(args);
   HEDDLE_ASSIGN(const Raw raw, read(std::move(args)));
   Options options;
   if (raw.help || raw.version) {
@@ -155,6 +187,7 @@ std::string help_text() {
 Usage:
   heddle run SCRIPT [--input FILE | --input-json TEXT | --each FILE] [OPTIONS]
   heddle run --batch FILE [OPTIONS]
+  heddle exec --policy FILE [--explain] [--] PROGRAM [ARG...]
   heddle doctor [--json]     what this machine lets Heddle enforce, and why not
   heddle --version | --help
 
@@ -181,9 +214,15 @@ Options:
   --explain           also what confined the run and what it was denied, on
                       standard error or as "explain" in the outcome object
 
-Exit codes: 0 ok, 1 some lines of --each or --batch not ok, 10 scriptError,
-11 limitExceeded, 12 inputTooLarge, 13 inputNotSerializable, 14 shapeMismatch,
-15 failed, 64 usage, 74 output not written, 130 cancelled, 141 broken pipe.
+exec runs PROGRAM under a policy (docs/guide/policy.md); --explain says on
+standard error what was applied. Exit code: PROGRAM's, 128 + N for signal N,
+123 over max_output, 124 over wall_clock, 125 not started, 126 not executable,
+127 not found, 130 cancelled.
+
+Exit codes of run: 0 ok, 1 some lines of --each or --batch not ok,
+10 scriptError, 11 limitExceeded, 12 inputTooLarge, 13 inputNotSerializable,
+14 shapeMismatch, 15 failed, 64 usage, 74 output not written, 130 cancelled,
+141 broken pipe.
 
 Examples:
   heddle run sum.js --input-json '[1,2,3]'

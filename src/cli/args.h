@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "exec_command.h"
 #include "heddle/core/result.h"
 #include "heddle/sandbox/quickjs/run.h"
 #include "units.h"
 
 namespace heddle::cli {
 
-enum class Mode { help, version, single, each, batch };
+enum class Mode { help, version, single, each, batch, exec };
 enum class Format { text, json };
 
 inline constexpr DurationRange kTimeRange{std::chrono::milliseconds(1), std::chrono::hours(1)};
@@ -31,6 +32,7 @@ struct Options {
   std::uint64_t max_input = std::uint64_t{1} << 20;
   std::uint64_t max_script = std::uint64_t{1} << 20;
   std::size_t workers = 1;
+  ExecOptions exec;
 };
 
 /// `args` without the program's name. Errc::invalid_argument for a usage error, with the line that says which.

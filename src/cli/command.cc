@@ -281,6 +281,7 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   }
   auto signals = Signals::install();
   if (!signals.ok()) return fail(signals.error(), row_of(OutcomeKind::failed).exit_code);
+  if (options.value().mode == Mode::exec) return run_exec(options.value().exec, signals.value());
   auto output = stdio.value().output_open
                     ? Output::open(STDOUT_FILENO)
                     : core::system_error(EBADF, "write the result", "standard output is closed; send it to a file");

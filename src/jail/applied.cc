@@ -13,8 +13,9 @@ std::string plural(std::uint64_t count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
-std::string landlock_text(int abi) {
+std::string landlock_text(int abi, Profile profile) {
   std::string text = "Landlock ABI " + std::to_string(abi);
+  if (profile == Profile::script) text += ": no file, no execute";
   if (abi < 4) text += "; TCP is the filter's alone (from Linux 6.7)";
   if (abi < 6) text += "; signals and abstract sockets are the filter's alone (from Linux 6.12)";
   return text;
@@ -29,7 +30,8 @@ std::string namespaces_text(const AppliedNamespaces& namespaces) {
 std::string notified_text(const AppliedPolicy& applied) {
   switch (applied.notified) {
     case Notified::off:
-      return "a refused call ends it (notifications are off)";
+      return applied.profile == Profile::script ? "a refused call ends it (notifications are off)"
+                                                : "a refused call gets EPERM";
     case Notified::awaited:
       return "not loaded yet";
     case Notified::listening:
@@ -48,7 +50,7 @@ std::vector<std::string> to_lines(const AppliedPolicy& applied) {
   std::vector<std::string> lines = {
       "user " + std::to_string(applied.uid) + (applied.own_identity ? ", its own" : ", the host's"),
       applied.no_new_privs ? "no_new_privs" : "no_new_privs is OFF",
-      landlock_text(applied.landlock_abi),
+      landlock_text(applied.landlock_abi, applied.profile),
       namespaces_text(applied.namespaces),
       "seccomp: " + plural(applied.filters, "filter") + " of its own; " + notified_text(applied),
       "limits: " + std::to_string(limits.data_bytes >> 20U) + " MiB data, " +

@@ -40,6 +40,7 @@ std::string unix_text(std::string_view bytes) {
 }
 
 const SyscallRule* find_rule(Profile profile, const std::string& syscall) {
+  if (profile != Profile::script) return nullptr;
   const SyscallTable table = syscall_table(profile);
   const auto* const row =
       std::find_if(table.begin(), table.end(), [&](const SyscallRule& rule) { return syscall == rule.name; });
@@ -50,6 +51,8 @@ const char* profile_name(Profile profile) {
   switch (profile) {
     case Profile::script:
       return "script";
+    case Profile::program:
+      return "program";
   }
   return "unknown";
 }
@@ -97,6 +100,8 @@ std::string denial_hint(Profile profile, const std::string& syscall) {
   switch (profile) {
     case Profile::script:
       return "no line of a policy allows it to a script: do it in the host and hand the result in as input";
+    case Profile::program:
+      return "no line of a policy allows it to a program";
   }
   return {};
 }

@@ -45,22 +45,25 @@ core::Result<void> check(const NamespaceOrder& order) {
 
 core::Result<Policy> Policy::script(const Limits& limits, const DenialOptions& denials,
                                     const NamespaceOrder& namespaces) {
-  HEDDLE_TRY(check(limits));
-  HEDDLE_TRY(check(namespaces));
-  if (denials.quota == 0) return senseless("quota of denials: at least 1");
-  auto state = std::make_shared<State>();
-  state->profile = Profile::script;
-  state->limits = limits;
-  state->denials = denials;
-  state->namespaces = namespaces;
-  const SyscallTable table = syscall_table(Profile::script);
-  if (denials.notifications != Notifications::off) {
-    HEDDLE_ASSIGN(state->filter, build_filter(table, Refusal::notify));
+  State state;
+  state.profile = Profile::script;
+  state.limits = limits;
+  state.denials = denials;
+  state.namespaces = namespaces;
+  return make(std::move(state), syscall_table(Profile::script));
+}
+
+core::Result<Policy> Policy::make(State state, const SyscallTable& table) {
+  HEDDLE_TRY(check(state.limits));
+  HEDDLE_TRY(check(state.namespaces));
+  if (state.denials.quota == 0) return senseless("quota of denials: at least 1");
+  if (state.denials.notifications != Notifications::off) {
+    HEDDLE_ASSIGN(state.filter, build_filter(table, Refusal::notify));
   }
-  HEDDLE_ASSIGN(state->killing_filter, build_filter(table, Refusal::kill));
-  HEDDLE_ASSIGN(state->sealed_filter,
-                core::sealed_memory("heddle-filter", pack_filters(state->filter, state->killing_filter)));
-  return Policy(std::move(state));
+  HEDDLE_ASSIGN(state.killing_filter, build_filter(table, Refusal::kill));
+  HEDDLE_ASSIGN(state.sealed_filter,
+                core::sealed_memory("heddle-filter", pack_filters(state.filter, state.killing_filter)));
+  return Policy(std::make_shared<const State>(std::move(state)));
 }
 
 }  // namespace heddle::jail

@@ -57,7 +57,8 @@ void notify_in_place_of_stand_in(std::string& program) {
 }  // namespace
 
 core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusal) {
-  const std::uint32_t otherwise = refusal == Refusal::notify ? kStandIn : SCMP_ACT_KILL_PROCESS;
+  const bool kill = table.unlisted == Answer::denied && refusal == Refusal::kill;
+  const std::uint32_t otherwise = kill ? SCMP_ACT_KILL_PROCESS : action(table.unlisted, refusal);
   const std::unique_ptr<void, Release> context(::seccomp_init(otherwise));
   if (!context) return failed("seccomp_init", -ENOMEM);
   // JAIL-4: another architecture's call ends the process; x32 counts as one.

@@ -156,7 +156,8 @@ Supervisor::~Supervisor() {
 pid_t Supervisor::pid() const noexcept { return link_->pid(); }
 
 core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& program,
-                                      const std::vector<std::string>& arguments, core::Fd channel) {
+                                      const std::vector<std::string>& arguments, core::Fd channel,
+                                      const std::vector<core::Fd>& more) {
   SpawnPlan plan;  // descriptors travel beside it
   plan.arguments.push_back(core::bound_text(program.path()));
   for (const std::string& argument : arguments) {
@@ -178,7 +179,14 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
     if (plan.identity) link_->give_back_identity(*plan.identity);
   };
 
-  core::Result<Packet> reply = link_->ask(encode_spawn(plan), {&program.fd(), &channel, &policy.sealed_filter()});
+  std::vector<const core::Fd*> descriptors = {&program.fd()};
+  if (policy.ruleset().valid()) descriptors.push_back(&policy.ruleset());
+  descriptors.push_back(&channel);
+  descriptors.push_back(&policy.sealed_filter());
+  for (const core::Fd& fd : more) descriptors.push_back(&fd);
+  wire::Message request = encode_spawn(plan);
+  request.set("ruleset", policy.ruleset().valid());
+  core::Result<Packet> reply = link_->ask(request, descriptors);
   if (!reply.ok()) {
     forget_identity();
     return reply.error();

@@ -15,6 +15,7 @@
 
 #include "heddle/core/fd.h"
 #include "heddle/jail/confine/filters.h"
+#include "heddle/jail/confine/foreign.h"
 #include "heddle/jail/confine/landlock.h"
 #include "heddle/jail/confine/notify.h"
 
@@ -142,6 +143,16 @@ ConfineResult try_confine_self() noexcept {
   }
   result.failure = enforce(filters, order, result.report);
   return result;
+}
+
+Failure load_filter_only() noexcept {
+  static Filters filters;
+  const Failure failure = read_filters(filters);
+  if (failure.step != Step::none) return failure;
+  if (filters.header.notifying != 0) return failed(Step::filter_check, EINVAL);
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed(Step::not_dumpable, errno);
+  ConfineReport report;
+  return enforce(filters, NotifyWord::if_available, report);
 }
 
 core::Result<ConfineReport> confine_self() noexcept {

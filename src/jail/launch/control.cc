@@ -16,7 +16,7 @@ namespace {
 using core::Errc;
 
 constexpr std::size_t kMaxPacketBytes = 64U << 10;
-constexpr std::size_t kMaxPacketDescriptors = kMaxGuestDescriptors + 1;
+constexpr std::size_t kMaxPacketDescriptors = kMaxGuestDescriptors + 2;
 constexpr std::size_t kMaxWords = 16;
 
 core::Error gone() { return core::make_error(Errc::disconnected, "talk to the other side", "it has ended"); }
@@ -169,6 +169,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   if (plan.identity) message.set("uid", *plan.identity);
   message.set("notify", static_cast<std::uint64_t>(plan.notify)).set("quota", plan.denial_quota);
   encode_limits(plan.group_limits, message);
+  message.set("ruleset", plan.ruleset.valid());
   const NamespaceOrder& order = plan.namespaces;
   message.set("namespaces",
               pack(static_cast<unsigned>(order.need), order.set.bits(), static_cast<unsigned>(order.root)));
@@ -179,7 +180,13 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   SpawnPlan plan;
   if (packet.descriptors.empty()) return broken("spawn without a program");
   plan.program = std::move(packet.descriptors.front());
-  for (std::size_t i = 1; i < packet.descriptors.size(); ++i) {
+  HEDDLE_ASSIGN(const bool has_ruleset, packet.message.take_bool("ruleset"));
+  std::size_t next = 1;
+  if (has_ruleset) {
+    if (packet.descriptors.size() < 2) return broken("spawn without the ruleset that it names");
+    plan.ruleset = std::move(packet.descriptors[next++]);
+  }
+  for (std::size_t i = next; i < packet.descriptors.size(); ++i) {
     plan.descriptors.push_back(std::move(packet.descriptors[i]));
   }
   HEDDLE_ASSIGN(plan.arguments, decode_words(packet.message, "arg."));

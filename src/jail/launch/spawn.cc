@@ -95,6 +95,13 @@ Failure make_ruleset(const core::Fd& program, core::Fd& ruleset, int& abi) {
   return {};
 }
 
+Failure use_ruleset(core::Fd& given, core::Fd& ruleset, int& abi) {
+  abi = landlock_abi();
+  if (abi < 0) return Failure{Step::landlock_version, -abi, 0};
+  ruleset = std::move(given);
+  return {};
+}
+
 // Read end first. Nobody ever writes: it is there to end.
 bool make_lifeline(core::FdPair& lifeline) {
   int raw[2];
@@ -199,7 +206,8 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   core::FdPair lifeline;
   int abi = 0;
   if (plan.confinement == Confinement::guest) {
-    const Failure failure = make_ruleset(plan.program, ruleset, abi);
+    const Failure failure =
+        plan.ruleset.valid() ? use_ruleset(plan.ruleset, ruleset, abi) : make_ruleset(plan.program, ruleset, abi);
     if (failure.step != Step::none) return failed(failure.step, failure.error);
     if (!make_lifeline(lifeline)) return failed(Step::lifeline, errno);
     if (!raise(ruleset) || !raise(lifeline.first)) return failed(Step::descriptors_high, errno);

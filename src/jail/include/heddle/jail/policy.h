@@ -17,7 +17,8 @@ namespace heddle::jail {
 
 /// What kind of guest: decides system calls and what Landlock grants. See syscalls.h.
 enum class Profile : std::uint8_t {
-  script,  ///< one of our own static programs: one inherited socket, no file, no thread, no exec, no executable memory
+  script,   ///< one of our own static programs: one inherited socket, no file, no thread, no exec, no executable memory
+  program,  ///< a foreign program behind heddle-exec-stub; made by jail/unsafe alone
 };
 
 /// Resource limits of each process (setrlimit(2)), soft and hard alike, where a lower hard limit of the host's stays;
@@ -68,8 +69,11 @@ class Policy {
   [[nodiscard]] std::string_view killing_filter() const noexcept { return state_->killing_filter; }
   /// Both in sealed memory, as it is passed to guests.
   [[nodiscard]] const core::Fd& sealed_filter() const noexcept { return state_->sealed_filter; }
+  /// A Landlock ruleset that grants paths. Not valid: nothing but the guest's own program.
+  [[nodiscard]] const core::Fd& ruleset() const noexcept { return state_->ruleset; }
 
  private:
+  friend class UnsafePolicy;  // of jail/unsafe, a target of its own: whoever weakens links it
   struct State {
     Profile profile = Profile::script;
     Limits limits;
@@ -79,7 +83,10 @@ class Policy {
     std::string filter;
     std::string killing_filter;
     core::Fd sealed_filter;
+    core::Fd ruleset;
   };
+  /// Checks what is common to all profiles and builds the filter.
+  [[nodiscard]] static core::Result<Policy> make(State state, const struct SyscallTable& table);
   explicit Policy(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };

@@ -52,7 +52,13 @@ class Supervisor {
   /// Errc::unsupported when this machine lacks what the policy needs. Before anything is sent to the guest:
   /// Guest::verify_confined().
   [[nodiscard]] core::Result<Guest> spawn(const Policy& policy, const Program& program,
-                                          const std::vector<std::string>& arguments, core::Fd channel);
+                                          const std::vector<std::string>& arguments, core::Fd channel) {
+    return spawn(policy, program, arguments, std::move(channel), {});
+  }
+  /// The same with more descriptors, which follow kFilterFd.
+  [[nodiscard]] core::Result<Guest> spawn(const Policy& policy, const Program& program,
+                                          const std::vector<std::string>& arguments, core::Fd channel,
+                                          const std::vector<core::Fd>& more);
 
   /// The process, for diagnostics and tests.
   [[nodiscard]] pid_t pid() const noexcept;

@@ -9,9 +9,9 @@
 
 namespace heddle::jail {
 
-/// What the filter answers. A call that has no row, or whose condition does not hold, is denied: the supervisor is told
-/// and answers EPERM, or, where nobody can be told (see policy.h, Notifications), the process ends (SIGSYS). Any call
-/// of a foreign architecture or of x32 ends the process always.
+/// What the filter answers. A call that has no row, or whose condition does not hold, gets the table's `unlisted`:
+/// where that is `denied`, the supervisor is told and answers EPERM, or, where nobody can be told (see policy.h,
+/// Notifications), the process ends (SIGSYS). Any call of a foreign architecture or of x32 ends the process always.
 enum class Answer : std::uint8_t {
   allow,
   denied,  ///< EPERM, and the supervisor is told where it can be
@@ -37,11 +37,12 @@ struct SyscallRule {
 struct SyscallTable {
   const SyscallRule* rules = nullptr;
   std::size_t count = 0;
+  Answer unlisted = Answer::denied;
   [[nodiscard]] const SyscallRule* begin() const noexcept { return rules; }
   [[nodiscard]] const SyscallRule* end() const noexcept { return rules + count; }
 };
 
-/// At most one row a call.
+/// Several rows of one call are alternatives. Of the profile `script`; jail/unsafe has those of the others.
 [[nodiscard]] SyscallTable syscall_table(Profile profile) noexcept;
 
 }  // namespace heddle::jail

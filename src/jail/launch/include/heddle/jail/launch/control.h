@@ -3,9 +3,9 @@
 //
 //   hello   version, protocol                                    → hello version, protocol
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
-//   spawn   arg.N, env.N, limit.N (value), uid?, namespaces,     → spawned id, pid, landlock, namespaces, refused,
-//   errno,
-//           notify, quota, group.…; + program, fds…                group.…; + the guest's pidfd
+//   spawn   arg.N, env.N, limit.N (value), uid?, ruleset,        → spawned id, pid, landlock, namespaces, refused,
+//           namespaces, notify, quota, group.…                     errno, group.…
+//           + program, ruleset?, fds…                              + the guest's pidfd
 //                                                                | failed step, errno, detail
 //   status  id                                                   → status state, signalled, quota, code, cpu_us,
 //                                                                  peak_kib, group.…

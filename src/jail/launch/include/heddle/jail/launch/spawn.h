@@ -31,9 +31,11 @@ enum class Confinement : std::uint8_t {
 
 struct SpawnPlan {
   Confinement confinement = Confinement::guest;
-  core::Fd program;                       ///< O_PATH is enough; started by descriptor, never by name
-  std::vector<std::string> arguments;     ///< argv, its first included
-  std::vector<std::string> environment;   ///< "NAME=value"; nothing else reaches the child
+  core::Fd program;                      ///< O_PATH is enough; started by descriptor, never by name
+  std::vector<std::string> arguments;    ///< argv, its first included
+  std::vector<std::string> environment;  ///< "NAME=value"; nothing else reaches the child
+  core::Fd
+      ruleset;  ///< guest only: a Landlock ruleset of the host's making; not valid: one that grants the program only
   std::vector<core::Fd> descriptors;      ///< become 3, 4, … in the child; all others are closed
   std::vector<ResourceLimit> limits;      ///< guest only
   std::optional<std::uint32_t> identity;  ///< guest only: uid and gid, when the caller is root; never 0

@@ -1,0 +1,330 @@
+#include "exec_command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "exec_policy.h"
+#include "heddle/cli/pool_evaluator.h"
+#include "heddle/core/text.h"
+#include "heddle/jail/supervisor.h"
+#include "heddle/wire/channel.h"
+#include "relay.h"
+#include "units.h"
+
+namespace heddle::cli {
+namespace {
+
+using core::Errc;
+
+constexpr std::size_t kMaxPolicyBytes = std::size_t{1} << 20;
+constexpr std::chrono::seconds kStartTime{30};
+constexpr std::chrono::seconds kDrainTime{2};
+
+void complain(std::string_view line) {
+  const std::string text = "heddle: " + core::printable_line(line) + "\n";
+  // Where standard error cannot be written there is nobody left to tell.
+  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+struct Failure {
+  int code = kExitNotRun;
+  std::string what;
+};
+
+struct Found {
+  core::Fd fd;
+  std::string path;
+};
+
+// As execvp(3) looks for it, by this process's PATH; the program gets the policy's.
+std::variant<Found, Failure> find_program(const std::string& name) {
+  std::vector<std::string> candidates;
+  if (name.find('/') != std::string::npos) {
+    candidates.push_back(name);
+  } else {
+    const char* path = std::getenv("PATH");
+    std::string_view left = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+    while (!left.empty()) {
+      const std::size_t end = left.find(':');
+      if (end != 0) candidates.push_back(std::string(left.substr(0, end)) + "/" + name);
+      if (end == std::string_view::npos) break;
+      left.remove_prefix(end + 1);
+    }
+  }
+  for (const std::string& candidate : candidates) {
+    core::Fd fd(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat info {};
+    if (!fd.valid() && errno == ENOENT) continue;
+    if (!fd.valid()) return Failure{kExitNoProgram, fmt::format("{}: {}", candidate, std::strerror(errno))};
+    if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    std::array<char, PATH_MAX> real{};
+    return Found{std::move(fd), ::realpath(candidate.c_str(), real.data()) != nullptr ? real.data() : candidate};
+  }
+  return Failure{kExitNotFound,
+                 fmt::format("{}: no such program{}", name, name.find('/') == std::string::npos ? " in PATH" : "")};
+}
+
+core::Result<ExecPolicy> load_policy(const std::string& path) {
+  const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return core::system_error("read the policy", path);
+  HEDDLE_ASSIGN(const std::string text, core::read_all(file, kMaxPolicyBytes));
+  return parse_exec_policy(text, path);
+}
+
+// What the stub reads: the number of arguments, the arguments, the environment, a NUL after each.
+std::string words_of(const std::string& path, const ExecOptions& options, const ExecPolicy& policy) {
+  std::string words = std::to_string(options.command.size());
+  words += '\0';
+  words += path;
+  words += '\0';
+  for (std::size_t i = 1; i < options.command.size(); ++i) (words += options.command[i]) += '\0';
+  for (const std::string& variable : policy.environment) (words += variable) += '\0';
+  return words;
+}
+
+class Execution {
+ public:
+  Execution(const ExecOptions& options, Signals& signals) : options_(options), signals_(signals) {}
+
+  int run() {
+    const core::Result<int> code = attempt();
+    if (code.ok()) return code.value();
+    complain(code.error().message());
+    return kExitNotRun;
+  }
+
+ private:
+  core::Result<int> attempt() {
+    HEDDLE_ASSIGN(policy_, load_policy(options_.policy));
+    auto found = find_program(options_.command.front());
+    if (const auto* failure = std::get_if<Failure>(&found)) {
+      complain(failure->what);
+      return failure->code;
+    }
+    const Found& program = std::get<Found>(found);
+    const std::string folder = helper_folder();
+    HEDDLE_ASSIGN(const jail::Program stub, jail::open_program(folder + "/heddle-exec-stub"));
+    const auto policy = jail::UnsafePolicy::program(stub, program.fd, policy_.needs);
+    if (!policy.ok() && policy.error().code == Errc::invalid_argument) {
+      complain(fmt::format("{}: {}", program.path, policy.error().context));
+      return kExitNoProgram;
+    }
+    HEDDLE_TRY(policy);
+    jail::SupervisorOptions supervisor_options;
+    supervisor_options.program = folder + "/heddle-supervisor";
+    HEDDLE_ASSIGN(jail::Supervisor supervisor, jail::Supervisor::start(supervisor_options));
+    HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(program));
+    HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
+    HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
+    HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(policy.value(), stub, {}, std::move(ends.second), descriptors));
+    descriptors.clear();  // the guest's ends of the pipes are the guest's alone
+    HEDDLE_TRY(await_ready(channel, guest));
+    if (options_.explain == Explain::yes) {
+      HEDDLE_ASSIGN(const jail::AppliedPolicy applied, guest.applied());
+      explain(applied);
+    }
+    channel.queue(wire::Message("go"));
+    HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(kStartTime)));
+    const int code = watch(channel, guest);
+    guest.close();
+    drain();
+    if (options_.explain == Explain::yes && code != 0) advise(code);
+    return code;
+  }
+
+  core::Result<core::Fd> null_device() {
+    core::Fd fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!fd.valid()) return core::system_error("open /dev/null");
+    return fd;
+  }
+
+  // The program, its words, its folder, its stdio; the other ends are kept.
+  core::Result<std::vector<core::Fd>> descriptors_of(const Found& program) {
+    std::vector<core::Fd> list;
+    HEDDLE_ASSIGN(core::Fd copy, program.fd.duplicate());
+    list.push_back(std::move(copy));
+    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(program.path, options_, policy_)));
+    list.push_back(std::move(words));
+    core::Fd folder(::open(policy_.working_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!folder.valid()) return core::system_error("open working_directory", policy_.working_directory);
+    list.push_back(std::move(folder));
+    if (policy_.input == StandardInput::null) {
+      HEDDLE_ASSIGN(core::Fd null, null_device());
+      list.push_back(std::move(null));
+    } else {
+      HEDDLE_ASSIGN(core::FdPair pipe, core::pipe_pair());
+      HEDDLE_TRY(core::set_nonblocking(pipe.second));
+      list.push_back(std::move(pipe.first));
+      HEDDLE_TRY(open_relay(input_, core::Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), std::move(pipe.second)));
+    }
+    HEDDLE_TRY(add_output(list, policy_.output, output_, STDOUT_FILENO));
+    HEDDLE_TRY(add_output(list, policy_.errors, errors_, STDERR_FILENO));
+    return list;
+  }
+
+  core::Result<void> open_relay(Relay& relay, core::Fd from, core::Fd to) {
+    if (!from.valid() || !to.valid()) return core::system_error("duplicate a standard stream");
+    const bool input = &relay == &input_;
+    relay = Relay(std::move(from), std::move(to), input ? UINT64_MAX : policy_.max_output);
+    return {};
+  }
+
+  core::Result<void> add_output(std::vector<core::Fd>& list, StandardOutput kind, Relay& relay, int ours) {
+    if (kind == StandardOutput::null) {
+      HEDDLE_ASSIGN(core::Fd null, null_device());
+      list.push_back(std::move(null));
+      return {};
+    }
+    HEDDLE_ASSIGN(core::FdPair pipe, core::pipe_pair());
+    HEDDLE_TRY(core::set_nonblocking(pipe.first));
+    list.push_back(std::move(pipe.second));
+    return open_relay(relay, std::move(pipe.first), core::Fd(::fcntl(ours, F_DUPFD_CLOEXEC, 3)));
+  }
+
+  static core::Error told(wire::Message message) {
+    const auto step = message.take_string("step");
+    const auto error = message.take_number("errno", 4095);
+    if (message.op() != "failed" || !step.ok() || !error.ok()) {
+      return core::make_error(Errc::protocol, "start the program", "heddle-exec-stub sent what cannot be read");
+    }
+    const int number = static_cast<int>(error.value());
+    std::string hint = "the program was not started";
+    if (step.value() == "execute the program" && number == EACCES) {
+      hint +=
+          "; every user must be allowed to read and execute it, its loader and the folders above: as root, Heddle "
+          "runs it as a user of its own";
+    }
+    core::Error result = core::system_error(number, core::bound_text(step.value(), 128), hint);
+    return result;
+  }
+
+  core::Result<void> await_ready(wire::Channel& channel, jail::Guest& guest) {
+    const auto frame = channel.wait_frame(core::Deadline::after(kStartTime));
+    if (!frame.ok()) {
+      return core::make_error(Errc::confinement, "start heddle-exec-stub", "it ended before it was ready");
+    }
+    HEDDLE_ASSIGN(wire::Message message, wire::as_message(frame.value()));
+    if (message.op() != "ready") return told(std::move(message));
+    return guest.verify_confined();
+  }
+
+  // Relays until the program has ended or must end.
+  int watch(wire::Channel& channel, jail::Guest& guest) {
+    const core::Deadline deadline =
+        policy_.wall_clock.count() == 0 ? core::Deadline::never() : core::Deadline::after(policy_.wall_clock);
+    for (;;) {
+      std::array<pollfd, 5> items = {pollfd{channel.fd().get(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
+                                     input_.wanted(), output_.wanted(), errors_.wanted()};
+      if (::poll(items.data(), items.size(), deadline.poll_ms()) < 0 && errno != EINTR) {
+        complain(core::system_error("poll").message());
+        return kExitNotRun;
+      }
+      if (items[1].revents != 0 && signals_.take()) return kExitCancelled;
+      if (deadline.passed()) {
+        complain(fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}",
+                             options_.command.front(), duration_text(policy_.wall_clock), options_.policy));
+        return kExitWallClock;
+      }
+      if (items[2].revents != 0) input_.step();
+      if (items[3].revents != 0) output_.step();
+      if (items[4].revents != 0) errors_.step();
+      for (const Relay* relay : {&output_, &errors_}) {
+        if (!relay->over()) continue;
+        complain(fmt::format("{} wrote more than max_output, {}, and was ended; raise it in {}",
+                             options_.command.front(), size_text(policy_.max_output), options_.policy));
+        return kExitOutputCap;
+      }
+      if (items[0].revents == 0) continue;
+      const auto received = channel.receive();
+      if (received.ok() && !received.value()) continue;
+      return ending(received.ok() ? wire::as_message(*received.value()) : core::Result<wire::Message>(received.error()),
+                    guest);
+    }
+  }
+
+  int ending(core::Result<wire::Message> message, jail::Guest& guest) {
+    if (message.ok() && message.value().op() == "ended") {
+      const auto signalled = message.value().take_bool("signalled");
+      const auto code = message.value().take_number("code", 255);
+      if (signalled.ok() && code.ok()) {
+        const int number = static_cast<int>(code.value());
+        if (!signalled.value()) return number;
+        complain(fmt::format("{} was ended by signal {} ({})", options_.command.front(), number, ::strsignal(number)));
+        return kExitSignal + number;
+      }
+    }
+    if (message.ok()) {
+      const core::Error error = told(std::move(message).value());
+      complain(error.message());
+      return error.step == "execute the program" ? kExitNoProgram : kExitNotRun;
+    }
+    const auto death = guest.wait(core::Deadline::after(kDrainTime));
+    if (death.ok() && death.value() && death.value()->kind == jail::Death::Kind::signalled) {
+      complain(fmt::format("{} and all it started were ended by signal {} ({})", options_.command.front(),
+                           death.value()->code, ::strsignal(death.value()->code)));
+      return kExitSignal + death.value()->code;
+    }
+    complain("heddle-exec-stub ended without a word: " + message.error().message());
+    return kExitNotRun;
+  }
+
+  // What the program wrote before its end. Its processes are gone and so the pipes end; where there is no pid namespace
+  // one that got away may hold them, hence the limit.
+  void drain() {
+    const core::Deadline deadline = core::Deadline::after(kDrainTime);
+    while ((output_.open() || errors_.open()) && !output_.over() && !errors_.over() && !deadline.passed()) {
+      std::array<pollfd, 3> items = {pollfd{signals_.fd(), POLLIN, 0}, output_.wanted(), errors_.wanted()};
+      if (::poll(items.data(), items.size(), deadline.poll_ms()) < 0) return;
+      if (items[0].revents != 0) return;
+      if (items[1].revents != 0) output_.step();
+      if (items[2].revents != 0) errors_.step();
+    }
+  }
+
+  void explain(const jail::AppliedPolicy& applied) const {
+    for (const std::string& line : jail::to_lines(applied)) complain("applied: " + line);
+    complain(
+        "applied: weaker than a script's: memory may become executable; names, sizes and times of files are not "
+        "hidden");
+    complain(policy_.needs.subprocesses == jail::Subprocesses::allowed
+                 ? "applied: weaker than a script's: may start the programs under paths.execute (allow_exec)"
+                 : "applied: starts no program but itself and its loader");
+    std::string lists[3];
+    for (const jail::PathGrant& grant : policy_.needs.paths) {
+      (lists[static_cast<std::size_t>(grant.access)] += ' ') += grant.path;
+    }
+    const char* const names[] = {"read", "write", "execute"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!lists[i].empty()) complain(fmt::format("applied: {}:{}", names[i], lists[i]));
+    }
+  }
+
+  void advise(int code) const {
+    complain(
+        fmt::format("{} ended with {}. If it says \"Permission denied\" of a path, add the path to read, write or "
+                    "execute under [paths] in {}; of a program that it starts, set allow_exec = true too. "
+                    "\"Operation not permitted\" of a socket cannot be allowed by a policy.",
+                    options_.command.front(), code, options_.policy));
+  }
+
+  const ExecOptions& options_;
+  Signals& signals_;
+  ExecPolicy policy_;
+  Relay input_;
+  Relay output_;
+  Relay errors_;
+};
+
+}  // namespace
+
+int run_exec(const ExecOptions& options, Signals& signals) { return Execution(options, signals).run(); }
+
+}  // namespace heddle::cli

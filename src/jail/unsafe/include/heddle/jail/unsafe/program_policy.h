@@ -1,0 +1,68 @@
+// Policies that are weaker than a script's, in a target of their own (heddle::jail_unsafe): what links it weakens.
+//
+// The profile `program` is for programs that nobody wrote for Heddle: python3, node, a compiler. What is weaker than
+// the profile `script`:
+//   - It opens files: those that are granted, by Landlock. Landlock does not hide names: stat(2) of any path that the
+//     guest's user may reach tells size and times (landlock(7), "Current limitations").
+//   - Memory may become executable, since loaders and JIT compilers need it.
+//   - Threads and processes, up to the limit.
+//   - About 200 system calls. What is not listed is refused with EPERM, not with death.
+//   - execve: see Subprocesses.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/jail/policy.h"
+#include "heddle/jail/program.h"
+
+namespace heddle::jail {
+
+enum class Access : std::uint8_t {
+  read,     ///< files and folders below are read
+  write,    ///< and written, made, renamed, removed; no symbolic links, sockets, pipes or devices
+  execute,  ///< read, and started as programs
+};
+
+struct PathGrant {
+  std::string path;
+  Access access = Access::read;
+};
+
+enum class Subprocesses : std::uint8_t {
+  /// The filter refuses execve, and lets execveat through for a program by descriptor, as the stub starts it. A guest
+  /// that calls execveat like this can start what Landlock lets it execute: itself and its loader, no other file.
+  none,
+  /// The program starts others: those that are granted Access::execute.
+  allowed,
+};
+
+struct ProgramNeeds {
+  Limits limits{std::uint64_t{1} << 30, 8U << 20, std::chrono::seconds(600), 256, 64, std::uint64_t{1} << 30, {}};
+  /// Required: the end of its pid namespace is what ends all that the program started, wherever it hid.
+  NamespaceOrder namespaces{Need::required, kUsualNamespaces, Root::host};
+  std::vector<PathGrant> paths;
+  Subprocesses subprocesses = Subprocesses::none;
+};
+
+/// What a dynamically linked program reads before its own first line: libraries, the loader's cache, locales, time
+/// zones, and the devices null, zero, full, random and urandom. Those that exist here.
+[[nodiscard]] std::vector<PathGrant> runtime_files();
+
+class UnsafePolicy {
+ public:
+  /// `program` is granted execute and read together with the loader that it names, `stub` to be started.
+  /// Errc::not_found or Errc::system with the path for a granted one that cannot be opened; Errc::unsupported without
+  /// Landlock. Paths are opened here, once: what they stand for later does not matter.
+  [[nodiscard]] static core::Result<Policy> program(const Program& stub, const core::Fd& program,
+                                                    const ProgramNeeds& needs);
+};
+
+/// The loader that a program names (ELF PT_INTERP); empty for a static one. Errc::invalid_argument for what is no ELF
+/// program, a script among them, with what to do. `program` must be readable.
+[[nodiscard]] core::Result<std::string> loader_of(const core::Fd& program, const std::string& path);
+
+/// The system calls of the profile `program`.
+[[nodiscard]] struct SyscallTable program_syscalls(Subprocesses subprocesses);
+
+}  // namespace heddle::jail

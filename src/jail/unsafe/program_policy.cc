@@ -1,0 +1,107 @@
+#include "heddle/jail/unsafe/program_policy.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "heddle/jail/confine/landlock.h"
+#include "heddle/jail/syscalls.h"
+
+namespace heddle::jail {
+namespace {
+
+using core::Errc;
+
+// LANDLOCK_ACCESS_FS_*; landlock.h has those that the script profile needs.
+constexpr std::uint64_t kWriteFile = 1U << 1;
+constexpr std::uint64_t kReadFolder = 1U << 3;
+constexpr std::uint64_t kRemoveFolder = 1U << 4;
+constexpr std::uint64_t kRemoveFile = 1U << 5;
+constexpr std::uint64_t kMakeFolder = 1U << 7;
+constexpr std::uint64_t kMakeFile = 1U << 8;
+constexpr std::uint64_t kRefer = 1U << 13;
+constexpr std::uint64_t kTruncate = 1U << 14;
+constexpr std::uint64_t kOfFiles = kLandlockExecute | kWriteFile | kLandlockReadFile | kTruncate;
+
+std::uint64_t rights_of(Access access) {
+  std::uint64_t rights = kLandlockReadFile | kReadFolder;
+  if (access == Access::execute) rights |= kLandlockExecute;
+  if (access == Access::write) {
+    rights |= kWriteFile | kTruncate | kRemoveFile | kRemoveFolder | kMakeFile | kMakeFolder | kRefer;
+  }
+  return rights;
+}
+
+core::Error landlock_error(int error, const std::string& path) {
+  return core::system_error(error, "grant a path with Landlock", path);
+}
+
+core::Result<void> grant(int ruleset, int abi, const core::Fd& object, std::uint64_t rights, const std::string& path) {
+  struct stat info {};
+  if (::fstat(object.get(), &info) != 0) return core::system_error("fstat", path);
+  rights &= landlock_rights(abi).files;
+  if (!S_ISDIR(info.st_mode)) rights &= kOfFiles;
+  const int allowed = landlock_allow(ruleset, object.get(), rights);
+  if (allowed < 0) return landlock_error(-allowed, path);
+  return {};
+}
+
+core::Result<void> grant_path(int ruleset, int abi, const std::string& path, std::uint64_t rights) {
+  const core::Fd object(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!object.valid()) {
+    core::Error error = core::system_error("open a granted path", path + ": make it, or take it out of the policy");
+    if (error.sys_errno == ENOENT) error.code = Errc::not_found;
+    return error;
+  }
+  return grant(ruleset, abi, object, rights, path);
+}
+
+}  // namespace
+
+std::vector<PathGrant> runtime_files() {
+  constexpr std::array<const char*, 15> kRead = {
+      "/lib",       "/lib32",     "/lib64",           "/usr/lib",       "/usr/lib32",
+      "/usr/lib64", "/usr/share", "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
+      "/dev/zero",  "/dev/full",  "/dev/random",      "/dev/urandom",   "/usr/libexec"};
+  std::vector<PathGrant> grants;
+  for (const char* path : kRead) {
+    if (::access(path, F_OK) == 0) grants.push_back({path, Access::read});
+  }
+  grants.push_back({"/dev/null", Access::write});
+  return grants;
+}
+
+core::Result<Policy> UnsafePolicy::program(const Program& stub, const core::Fd& program, const ProgramNeeds& needs) {
+  const int abi = landlock_abi();
+  if (abi < 0) {
+    return core::make_error(Errc::unsupported, "make a policy",
+                            "this kernel has no Landlock, or it is switched off (lsm=), and it is what decides about "
+                            "files: Linux 5.13 or later is needed");
+  }
+  Policy::State state;
+  state.profile = Profile::program;
+  state.limits = needs.limits;
+  state.namespaces = needs.namespaces;
+  state.denials.notifications = Notifications::off;
+  state.ruleset = core::Fd(landlock_deny_all(abi));
+  if (!state.ruleset.valid()) return core::system_error("make a Landlock ruleset");
+  const int ruleset = state.ruleset.get();
+  const std::uint64_t start = kLandlockExecute | kLandlockReadFile;
+  HEDDLE_TRY(grant(ruleset, abi, stub.fd(), start, stub.path()));
+  HEDDLE_TRY(grant(ruleset, abi, program, start, "the program"));
+  HEDDLE_ASSIGN(const std::string loader, loader_of(program, "the program"));
+  if (!loader.empty()) HEDDLE_TRY(grant_path(ruleset, abi, loader, start));
+  for (const PathGrant& one : needs.paths) {
+    if (one.access == Access::execute && needs.subprocesses == Subprocesses::none) {
+      return core::make_error(Errc::invalid_argument, "make a policy",
+                              one.path + " is granted execute, and the policy lets no program be started");
+    }
+    HEDDLE_TRY(grant_path(ruleset, abi, one.path, rights_of(one.access)));
+  }
+  return Policy::make(std::move(state), program_syscalls(needs.subprocesses));
+}
+
+}  // namespace heddle::jail

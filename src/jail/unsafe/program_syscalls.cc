@@ -1,0 +1,283 @@
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include <vector>
+
+#include "heddle/jail/syscalls.h"
+#include "heddle/jail/unsafe/program_policy.h"
+
+namespace heddle::jail {
+namespace {
+
+constexpr std::uint64_t kLow32 = 0xFFFFFFFF;
+constexpr std::uint64_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                                          CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT | CLONE_PTRACE;
+
+constexpr Condition is(unsigned argument, std::uint64_t value) { return {argument, kLow32, value}; }
+constexpr Condition without(unsigned argument, std::uint64_t flags) { return {argument, flags, 0}; }
+
+// Landlock decides which files. Before ABI 3 it takes a file that is opened for reading and truncated by that for one
+// that is read: so truncation goes with writing here.
+constexpr Condition plain_open(unsigned argument) { return without(argument, O_TRUNC); }
+constexpr Condition truncating_open(unsigned argument, int mode) {
+  return {argument, O_TRUNC | O_ACCMODE, static_cast<std::uint64_t>(O_TRUNC | mode)};
+}
+
+constexpr const char* kFiles = "files: Landlock decides which";
+constexpr const char* kOpenFiles = "open files";
+constexpr const char* kNames = "names and times of files, which Landlock does not hide";
+constexpr const char* kMemory = "memory, executable too: loaders and JIT compilers need it";
+constexpr const char* kThreads = "threads and processes, in no namespace but this";
+constexpr const char* kWait = "waits for events";
+constexpr const char* kTime = "clocks and timers";
+constexpr const char* kSignals = "signals, within its pid namespace";
+constexpr const char* kIdentity = "asks who and where it is";
+constexpr const char* kMetadata =
+    "Landlock does not decide about owners, modes, times and attributes: nobody changes them";
+
+constexpr SyscallRule kCommon[] = {
+    {"open", Answer::allow, kFiles, {plain_open(1)}},
+    {"open", Answer::allow, kFiles, {truncating_open(1, O_WRONLY)}},
+    {"open", Answer::allow, kFiles, {truncating_open(1, O_RDWR)}},
+    {"openat", Answer::allow, kFiles, {plain_open(2)}},
+    {"openat", Answer::allow, kFiles, {truncating_open(2, O_WRONLY)}},
+    {"openat", Answer::allow, kFiles, {truncating_open(2, O_RDWR)}},
+    {"openat2", Answer::enosys, "its flags are out of a filter's reach", {}},
+    {"creat", Answer::allow, kFiles, {}},
+    {"mkdir", Answer::allow, kFiles, {}},
+    {"mkdirat", Answer::allow, kFiles, {}},
+    {"rmdir", Answer::allow, kFiles, {}},
+    {"unlink", Answer::allow, kFiles, {}},
+    {"unlinkat", Answer::allow, kFiles, {}},
+    {"rename", Answer::allow, kFiles, {}},
+    {"renameat", Answer::allow, kFiles, {}},
+    {"renameat2", Answer::allow, kFiles, {}},
+    {"link", Answer::allow, kFiles, {}},
+    {"linkat", Answer::allow, kFiles, {}},
+    {"read", Answer::allow, kOpenFiles, {}},
+    {"readv", Answer::allow, kOpenFiles, {}},
+    {"pread64", Answer::allow, kOpenFiles, {}},
+    {"preadv", Answer::allow, kOpenFiles, {}},
+    {"preadv2", Answer::allow, kOpenFiles, {}},
+    {"write", Answer::allow, kOpenFiles, {}},
+    {"writev", Answer::allow, kOpenFiles, {}},
+    {"pwrite64", Answer::allow, kOpenFiles, {}},
+    {"pwritev", Answer::allow, kOpenFiles, {}},
+    {"pwritev2", Answer::allow, kOpenFiles, {}},
+    {"lseek", Answer::allow, kOpenFiles, {}},
+    {"getdents64", Answer::allow, kOpenFiles, {}},
+    {"close", Answer::allow, kOpenFiles, {}},
+    {"close_range", Answer::allow, kOpenFiles, {}},
+    {"dup", Answer::allow, kOpenFiles, {}},
+    {"dup2", Answer::allow, kOpenFiles, {}},
+    {"dup3", Answer::allow, kOpenFiles, {}},
+    {"fcntl", Answer::allow, kOpenFiles, {}},
+    {"flock", Answer::allow, kOpenFiles, {}},
+    {"ftruncate", Answer::allow, kOpenFiles, {}},
+    {"fallocate", Answer::allow, kOpenFiles, {}},
+    {"fsync", Answer::allow, kOpenFiles, {}},
+    {"fdatasync", Answer::allow, kOpenFiles, {}},
+    {"sync_file_range", Answer::allow, kOpenFiles, {}},
+    {"fadvise64", Answer::allow, kOpenFiles, {}},
+    {"readahead", Answer::allow, kOpenFiles, {}},
+    {"sendfile", Answer::allow, kOpenFiles, {}},
+    {"copy_file_range", Answer::allow, kOpenFiles, {}},
+    {"splice", Answer::allow, kOpenFiles, {}},
+    {"tee", Answer::allow, kOpenFiles, {}},
+    {"pipe", Answer::allow, kOpenFiles, {}},
+    {"pipe2", Answer::allow, kOpenFiles, {}},
+    {"umask", Answer::allow, kOpenFiles, {}},
+    {"ioctl", Answer::allow, "is it a terminal", {is(1, TCGETS)}},
+    {"ioctl", Answer::allow, "how wide is it", {is(1, TIOCGWINSZ)}},
+    {"ioctl", Answer::allow, kOpenFiles, {is(1, FIONREAD)}},
+    {"ioctl", Answer::allow, kOpenFiles, {is(1, FIONBIO)}},
+    {"ioctl", Answer::allow, kOpenFiles, {is(1, FIOCLEX)}},
+    {"ioctl", Answer::allow, kOpenFiles, {is(1, FIONCLEX)}},
+    {"stat", Answer::allow, kNames, {}},
+    {"lstat", Answer::allow, kNames, {}},
+    {"fstat", Answer::allow, kNames, {}},
+    {"newfstatat", Answer::allow, kNames, {}},
+    {"statx", Answer::allow, kNames, {}},
+    {"statfs", Answer::allow, kNames, {}},
+    {"fstatfs", Answer::allow, kNames, {}},
+    {"access", Answer::allow, kNames, {}},
+    {"faccessat", Answer::allow, kNames, {}},
+    {"faccessat2", Answer::allow, kNames, {}},
+    {"readlink", Answer::allow, kNames, {}},
+    {"readlinkat", Answer::allow, kNames, {}},
+    {"getcwd", Answer::allow, kNames, {}},
+    {"chdir", Answer::allow, kNames, {}},
+    {"fchdir", Answer::allow, kNames, {}},
+    {"getxattr", Answer::allow, kNames, {}},
+    {"lgetxattr", Answer::allow, kNames, {}},
+    {"fgetxattr", Answer::allow, kNames, {}},
+    {"listxattr", Answer::allow, kNames, {}},
+    {"llistxattr", Answer::allow, kNames, {}},
+    {"flistxattr", Answer::allow, kNames, {}},
+    {"mmap", Answer::allow, kMemory, {without(3, MAP_HUGETLB)}},
+    {"mprotect", Answer::allow, kMemory, {}},
+    {"munmap", Answer::allow, kMemory, {}},
+    {"mremap", Answer::allow, kMemory, {}},
+    {"madvise", Answer::allow, kMemory, {}},
+    {"brk", Answer::allow, kMemory, {}},
+    {"mincore", Answer::allow, kMemory, {}},
+    {"msync", Answer::allow, kMemory, {}},
+    {"pkey_alloc", Answer::allow, kMemory, {}},
+    {"pkey_free", Answer::allow, kMemory, {}},
+    {"pkey_mprotect", Answer::allow, kMemory, {}},
+    {"membarrier", Answer::allow, kMemory, {}},
+    {"clone", Answer::allow, kThreads, {without(0, kNamespaceFlags)}},
+    {"clone3", Answer::enosys, "JAIL-6: its arguments are out of a filter's reach", {}},
+    {"fork", Answer::allow, kThreads, {}},
+    {"vfork", Answer::allow, kThreads, {}},
+    {"exit", Answer::allow, kThreads, {}},
+    {"exit_group", Answer::allow, kThreads, {}},
+    {"wait4", Answer::allow, kThreads, {}},
+    {"waitid", Answer::allow, kThreads, {}},
+    {"pidfd_open", Answer::allow, kThreads, {}},
+    {"futex", Answer::allow, kThreads, {}},
+    {"set_robust_list", Answer::allow, kThreads, {}},
+    {"get_robust_list", Answer::allow, kThreads, {}},
+    {"set_tid_address", Answer::allow, kThreads, {}},
+    {"rseq", Answer::allow, kThreads, {}},
+    {"arch_prctl", Answer::allow, kThreads, {}},
+    {"sched_yield", Answer::allow, kThreads, {}},
+    {"sched_getaffinity", Answer::allow, kThreads, {}},
+    {"sched_getscheduler", Answer::allow, kThreads, {}},
+    {"sched_getparam", Answer::allow, kThreads, {}},
+    {"sched_get_priority_min", Answer::allow, kThreads, {}},
+    {"sched_get_priority_max", Answer::allow, kThreads, {}},
+    {"getcpu", Answer::allow, kThreads, {}},
+    {"setsid", Answer::allow, kThreads, {}},
+    {"setpgid", Answer::allow, kThreads, {}},
+    {"prctl", Answer::allow, kThreads, {is(0, PR_SET_NAME)}},
+    {"prctl", Answer::allow, kThreads, {is(0, PR_GET_NAME)}},
+    {"prctl", Answer::allow, kThreads, {is(0, PR_SET_PDEATHSIG)}},
+    {"prctl", Answer::allow, kThreads, {is(0, PR_GET_DUMPABLE)}},
+    {"prctl", Answer::allow, kThreads, {is(0, PR_CAPBSET_READ)}},
+    {"poll", Answer::allow, kWait, {}},
+    {"ppoll", Answer::allow, kWait, {}},
+    {"select", Answer::allow, kWait, {}},
+    {"pselect6", Answer::allow, kWait, {}},
+    {"epoll_create", Answer::allow, kWait, {}},
+    {"epoll_create1", Answer::allow, kWait, {}},
+    {"epoll_ctl", Answer::allow, kWait, {}},
+    {"epoll_wait", Answer::allow, kWait, {}},
+    {"epoll_pwait", Answer::allow, kWait, {}},
+    {"epoll_pwait2", Answer::allow, kWait, {}},
+    {"eventfd", Answer::allow, kWait, {}},
+    {"eventfd2", Answer::allow, kWait, {}},
+    {"inotify_init1", Answer::allow, kWait, {}},
+    {"inotify_add_watch", Answer::allow, kWait, {}},
+    {"inotify_rm_watch", Answer::allow, kWait, {}},
+    {"clock_gettime", Answer::allow, kTime, {}},
+    {"clock_getres", Answer::allow, kTime, {}},
+    {"clock_nanosleep", Answer::allow, kTime, {}},
+    {"nanosleep", Answer::allow, kTime, {}},
+    {"gettimeofday", Answer::allow, kTime, {}},
+    {"time", Answer::allow, kTime, {}},
+    {"times", Answer::allow, kTime, {}},
+    {"alarm", Answer::allow, kTime, {}},
+    {"pause", Answer::allow, kTime, {}},
+    {"getitimer", Answer::allow, kTime, {}},
+    {"setitimer", Answer::allow, kTime, {}},
+    {"timer_create", Answer::allow, kTime, {}},
+    {"timer_settime", Answer::allow, kTime, {}},
+    {"timer_gettime", Answer::allow, kTime, {}},
+    {"timer_delete", Answer::allow, kTime, {}},
+    {"timerfd_create", Answer::allow, kTime, {}},
+    {"timerfd_settime", Answer::allow, kTime, {}},
+    {"timerfd_gettime", Answer::allow, kTime, {}},
+    {"rt_sigaction", Answer::allow, kSignals, {}},
+    {"rt_sigreturn", Answer::allow, kSignals, {}},
+    {"rt_sigprocmask", Answer::allow, kSignals, {}},
+    {"rt_sigpending", Answer::allow, kSignals, {}},
+    {"rt_sigsuspend", Answer::allow, kSignals, {}},
+    {"rt_sigtimedwait", Answer::allow, kSignals, {}},
+    {"rt_sigqueueinfo", Answer::allow, kSignals, {}},
+    {"sigaltstack", Answer::allow, kSignals, {}},
+    {"signalfd4", Answer::allow, kSignals, {}},
+    {"restart_syscall", Answer::allow, kSignals, {}},
+    {"kill", Answer::allow, kSignals, {}},
+    {"tkill", Answer::allow, kSignals, {}},
+    {"tgkill", Answer::allow, kSignals, {}},
+    {"getpid", Answer::allow, kIdentity, {}},
+    {"getppid", Answer::allow, kIdentity, {}},
+    {"gettid", Answer::allow, kIdentity, {}},
+    {"getpgrp", Answer::allow, kIdentity, {}},
+    {"getpgid", Answer::allow, kIdentity, {}},
+    {"getsid", Answer::allow, kIdentity, {}},
+    {"getuid", Answer::allow, kIdentity, {}},
+    {"geteuid", Answer::allow, kIdentity, {}},
+    {"getgid", Answer::allow, kIdentity, {}},
+    {"getegid", Answer::allow, kIdentity, {}},
+    {"getresuid", Answer::allow, kIdentity, {}},
+    {"getresgid", Answer::allow, kIdentity, {}},
+    {"getgroups", Answer::allow, kIdentity, {}},
+    {"getrlimit", Answer::allow, kIdentity, {}},
+    {"setrlimit", Answer::allow, "lower only: the hard limit is the policy's", {}},
+    {"prlimit64", Answer::allow, "its own; lower only", {is(0, 0)}},
+    {"getrusage", Answer::allow, kIdentity, {}},
+    {"getpriority", Answer::allow, kIdentity, {}},
+    {"uname", Answer::allow, kIdentity, {}},
+    {"sysinfo", Answer::allow, kIdentity, {}},
+    {"capget", Answer::allow, kIdentity, {}},
+    {"getrandom", Answer::allow, "random bytes", {}},
+    {"socketpair",
+     Answer::allow,
+     "a pair of its own; a stream cannot be sent elsewhere",
+     {is(0, AF_UNIX), {1, 0xF, SOCK_STREAM}}},
+    {"sendto", Answer::allow, "its own pairs", {{4, ~std::uint64_t{0}, 0}}},
+    {"sendmsg", Answer::allow, "its own pairs, which are streams: addresses are refused there", {}},
+    {"recvfrom", Answer::allow, "its own pairs", {}},
+    {"recvmsg", Answer::allow, "its own pairs", {}},
+    {"shutdown", Answer::allow, "its own pairs", {}},
+    {"getsockopt", Answer::allow, "its own pairs", {}},
+    {"setsockopt", Answer::allow, "its own pairs: buffers and options of SOL_SOCKET", {is(1, SOL_SOCKET)}},
+    {"getsockname", Answer::allow, "its own pairs", {}},
+    {"getpeername", Answer::allow, "its own pairs", {}},
+    {"socket", Answer::eperm, "JAIL-5: no socket of any family", {}},
+    {"io_uring_setup", Answer::enosys, "JAIL-5: a ring makes sockets and opens files past the filter", {}},
+    {"memfd_create", Answer::eperm, "Landlock does not refuse to execute such a file", {}},
+    {"truncate", Answer::eperm, "by path; Landlock decides about it from ABI 3 only", {}},
+    {"chmod", Answer::eperm, kMetadata, {}},
+    {"fchmod", Answer::eperm, kMetadata, {}},
+    {"fchmodat", Answer::eperm, kMetadata, {}},
+    {"chown", Answer::eperm, kMetadata, {}},
+    {"utimensat", Answer::eperm, kMetadata, {}},
+    {"setxattr", Answer::eperm, kMetadata, {}},
+};
+
+// The path of execveat may be absolute, and a filter does not see it: what can be started so is Landlock's decision.
+constexpr SyscallRule kOneProgram[] = {
+    {"execveat",
+     Answer::allow,
+     "the program, by the stub; Landlock grants execute on it and its loader alone",
+     {is(4, AT_EMPTY_PATH)}},
+};
+constexpr SyscallRule kPrograms[] = {
+    {"execve", Answer::allow, "allow_exec: Landlock decides which programs", {}},
+    {"execveat", Answer::allow, "allow_exec: Landlock decides which programs", {}},
+};
+
+template <std::size_t Count>
+std::vector<SyscallRule> with(const SyscallRule (&more)[Count]) {
+  std::vector<SyscallRule> rules(std::begin(kCommon), std::end(kCommon));
+  rules.insert(rules.end(), std::begin(more), std::end(more));
+  return rules;
+}
+
+}  // namespace
+
+SyscallTable program_syscalls(Subprocesses subprocesses) {
+  static const std::vector<SyscallRule> kOne = with(kOneProgram);
+  static const std::vector<SyscallRule> kAny = with(kPrograms);
+  const std::vector<SyscallRule>& rules = subprocesses == Subprocesses::none ? kOne : kAny;
+  return {rules.data(), rules.size(), Answer::eperm};
+}
+
+}  // namespace heddle::jail
