@@ -62,8 +62,13 @@ std::variant<Found, Failure> find_program(const std::string& name) {
   for (const std::string& candidate : candidates) {
     core::Fd fd(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat info {};
-    if (!fd.valid() && errno == ENOENT) continue;
-    if (!fd.valid()) return Failure{kExitNoProgram, fmt::format("{}: {}", candidate, std::strerror(errno))};
+    const int error = fd.valid() ? 0 : errno;
+    // A folder that may not be searched, or is none, holds nothing for us.
+    if (!fd.valid() && ::stat(candidate.c_str(), &info) != 0) continue;
+    if (!fd.valid()) {
+      return Failure{kExitNoProgram,
+                     fmt::format("{}: {}; it must be readable by who runs Heddle", candidate, std::strerror(error))};
+    }
     if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     std::array<char, PATH_MAX> real{};
     return Found{std::move(fd), ::realpath(candidate.c_str(), real.data()) != nullptr ? real.data() : candidate};

@@ -10,7 +10,7 @@ namespace heddle::cli {
 
 pollfd Relay::wanted() const {
   if (!chunk_.empty()) return {to_.get(), POLLOUT, 0};
-  return {from_.valid() ? from_.get() : -1, POLLIN, 0};
+  return {from_.valid() && !over_ ? from_.get() : -1, POLLIN, 0};
 }
 
 void Relay::step() {

@@ -19,7 +19,8 @@ class Relay {
       : from_(std::move(from)), to_(std::move(to)), left_(ceiling) {}
 
   [[nodiscard]] bool open() const { return from_.valid() || to_.valid(); }
-  [[nodiscard]] bool over() const { return over_; }
+  /// More came than the ceiling, and what was within it has been passed on.
+  [[nodiscard]] bool over() const { return over_ && chunk_.empty(); }
   /// What to wait for: one of the two descriptors, or none (fd -1).
   [[nodiscard]] pollfd wanted() const;
   /// After poll(2) reported something about wanted().

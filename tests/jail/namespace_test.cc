@@ -17,8 +17,6 @@
 namespace heddle::jail {
 namespace {
 
-using core::Errc;
-
 constexpr unsigned kAll = ~0U;
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 

@@ -46,7 +46,8 @@ core::Result<std::string> loader_of(const core::Fd& program, const std::string& 
     if (part.p_filesz < 2 || part.p_filesz > kMaxLoaderPath) return no_program(path, "is damaged");
     std::string loader(part.p_filesz, '\0');
     if (!read_at(program, loader.data(), loader.size(), part.p_offset)) return no_program(path, "is damaged");
-    return std::string(loader.c_str());
+    loader.resize(std::strlen(loader.data()));
+    return loader;
   }
   return std::string();
 }

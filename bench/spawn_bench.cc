@@ -1,0 +1,122 @@
+// ./dev bench: from the request to the end of a static program that does nothing, behind each set of namespaces, beside
+// bubblewrap and unshare with the same payload in the same run. Theirs is equal or weaker protection: no Landlock, no
+// filter, no limits, no user of its own; ours confines itself before it ends.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "heddle/jail/supervisor.h"
+#include "sample.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr int kRounds = 200;
+const std::string kTrue = HEDDLE_BENCH_TRUE;
+
+template <class T>
+T must(core::Result<T> result) {
+  if (!result.ok()) {
+    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
+    std::exit(1);
+  }
+  return std::move(result).value();
+}
+
+bool run(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::array<char*, 1> environment{nullptr};
+  posix_spawn_file_actions_t quiet;
+  ::posix_spawn_file_actions_init(&quiet);
+  ::posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, arguments[0], &quiet, nullptr, arguments.data(), environment.data());
+  ::posix_spawn_file_actions_destroy(&quiet);
+  int status = 0;
+  return error == 0 && ::waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+void jailed(jail::Supervisor& supervisor, const jail::Policy& policy, const jail::Program& program) {
+  core::FdPair ends = must(core::stream_pair());
+  jail::Guest guest = must(supervisor.spawn(policy, program, {"confine"}, std::move(ends.second)));
+  const auto death = must(guest.wait(core::Deadline::after(std::chrono::seconds(30))));
+  if (!death || death->kind != jail::Death::Kind::exited || death->code != 0) {
+    (void)std::fprintf(stderr, "bench: the payload was not confined\n");
+    std::exit(1);
+  }
+}
+
+struct Contender {
+  Sample sample;
+  std::function<void()> work;
+};
+
+int measure() {
+  jail::SupervisorOptions options;
+  options.program = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
+  jail::Supervisor supervisor = must(jail::Supervisor::start(options));
+  const jail::Program program = must(jail::open_program(kTrue));
+  const auto policy = [](jail::Need need, jail::NamespaceSet set) {
+    return must(jail::Policy::script({}, {}, jail::NamespaceOrder{need, set}));
+  };
+  const jail::Policy none = policy(jail::Need::off, {});
+  const jail::Policy usual = policy(jail::Need::if_available, jail::kUsualNamespaces);
+  const jail::Policy all = policy(jail::Need::if_available, jail::kAllNamespaces);
+
+  std::vector<Contender> contenders;
+  contenders.push_back({Sample("plain spawn"), [] { (void)run({kTrue}); }});
+  contenders.push_back({Sample("jail, no namespaces"), [&] { jailed(supervisor, none, program); }});
+  contenders.push_back({Sample("jail, usual namespaces"), [&] { jailed(supervisor, usual, program); }});
+  contenders.push_back({Sample("jail, network namespace too"), [&] { jailed(supervisor, all, program); }});
+  const auto add = [&](const char* name, const std::vector<std::string>& words) {
+    if (!run(words)) {
+      std::printf("%s: not here, or refused by this host (Debian packages bubblewrap, util-linux)\n", name);
+      return;
+    }
+    contenders.push_back({Sample(name), [words] { (void)run(words); }});
+  };
+  const std::vector<std::string> flags = {"/usr/bin/bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc",
+                                          "--unshare-uts",  "--new-session",  "--ro-bind",     kTrue,
+                                          "/true",          "--cap-drop",     "ALL",           "--die-with-parent"};
+  std::vector<std::string> bwrap = flags;
+  bwrap.emplace_back("/true");
+  std::vector<std::string> bwrap_net = flags;
+  bwrap_net.insert(bwrap_net.end(), {"--unshare-net", "/true"});
+  add("bubblewrap, usual namespaces", bwrap);
+  add("bubblewrap, network too", bwrap_net);
+  add("unshare, usual namespaces",
+      {"/usr/bin/unshare", "--user", "--pid", "--fork", "--mount", "--ipc", "--uts", kTrue});
+  add("unshare, network too",
+      {"/usr/bin/unshare", "--user", "--pid", "--fork", "--mount", "--ipc", "--uts", "--net", kTrue});
+
+  for (int round = 0; round < kRounds; ++round) {
+    for (Contender& contender : contenders) contender.sample.time(contender.work);
+  }
+  print_heading();
+  for (const Contender& contender : contenders) print_row(contender.sample, contenders[0].sample);
+  std::printf("\nhow many times faster than the other with the same namespaces, by p50:\n");
+  for (const Contender& contender : contenders) {
+    const std::string& name = contender.sample.name();
+    if (name.compare(0, 4, "jail") == 0 || name.compare(0, 5, "plain") == 0) continue;
+    const bool network = name.find("network") != std::string::npos;
+    std::printf("%-34s %10.1f x\n", name.c_str(),
+                contender.sample.percentile(50) / contenders[network ? 3 : 2].sample.percentile(50));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace heddle::bench
+
+int main() { return heddle::bench::measure(); }

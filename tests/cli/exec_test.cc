@@ -1,0 +1,264 @@
+// heddle exec with the real helper programs. Each denial has the control that shows what it is a denial of.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "process.h"
+#include "tests/support/processes.h"
+
+namespace heddle::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHeading = "profile = \"program\"\n";
+
+class Exec : public ::testing::Test {
+ protected:
+  Exec() {
+    for (const char* folder : {"bin", "libexec", "libexec/heddle", "data", "work"}) {
+      fs::create_directories(folder_.path(folder));
+      fs::permissions(folder_.path(folder), fs::perms(0755));
+    }
+    fs::permissions(folder_.path(""), fs::perms(0755));
+    fs::permissions(folder_.path("work"), fs::perms(0777));  // as root the program is a user of its own
+    put(HEDDLE_COMMAND, "bin/heddle");
+    put(HEDDLE_LIBEXEC "/heddle-supervisor", "libexec/heddle/heddle-supervisor");
+    put(HEDDLE_LIBEXEC "/heddle-exec-stub", "libexec/heddle/heddle-exec-stub");
+    folder_.write("data/file", "content\n");
+    fs::permissions(folder_.path("data/file"), fs::perms(0644));
+  }
+  // JAIL-12: nothing is left.
+  ~Exec() override { EXPECT_TRUE(gone_within(running_below(folder_.path("")), std::chrono::seconds(10))); }
+
+  void put(const std::string& from, const char* to) const {
+    fs::copy_file(from, folder_.path(to));
+    fs::permissions(folder_.path(to), fs::perms(0755));
+  }
+  // A host that refuses namespaces has nothing to test here but that refusal.
+  void SetUp() override {
+    const Ended probe = exec("", {"/bin/true"});
+    if (probe.code == 125 && probe.err.find("requires namespaces") != std::string::npos) GTEST_SKIP() << probe.err;
+  }
+  Launch launch(const std::string& policy, std::vector<std::string> command, bool explain = false) const {
+    std::vector<std::string> args = {"exec", "--policy", folder_.write("policy.toml", kHeading + policy)};
+    if (explain) args.emplace_back("--explain");
+    args.emplace_back("--");
+    args.insert(args.end(), command.begin(), command.end());
+    return {folder_.path("bin/heddle"), std::move(args)};
+  }
+  Ended exec(const std::string& policy, std::vector<std::string> command, bool explain = false) const {
+    return run(launch(policy, std::move(command), explain));
+  }
+  std::string quoted(const char* name) const { return '"' + folder_.path(name) + '"'; }
+
+  Folder folder_;
+};
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// JAIL-2: denied, and as a control granted.
+TEST_F(Exec, ReadsWhatIsGrantedAndNothingElse) {
+  const std::vector<std::string> command = {"/bin/cat", folder_.path("data/file")};
+  const Ended denied = exec("", command);
+  EXPECT_EQ(denied.code, 1);
+  EXPECT_EQ(denied.out, "");
+  EXPECT_TRUE(has(denied.err, "Permission denied")) << denied.err;
+  const Ended granted = exec("paths.read = [" + quoted("data") + "]\n", command);
+  EXPECT_EQ(granted.code, 0) << granted.err;
+  EXPECT_EQ(granted.out, "content\n");
+}
+
+// JAIL-2
+TEST_F(Exec, WritesWhereItMayAndNowhereElse) {
+  const auto touch = [&](const std::string& policy) {
+    return exec(policy, {"/bin/sh", "-c", "echo x > " + folder_.path("work/made")});
+  };
+  EXPECT_NE(touch("").code, 0);
+  EXPECT_NE(touch("paths.read = [" + quoted("work") + "]\n").code, 0);
+  EXPECT_FALSE(fs::exists(folder_.path("work/made")));
+  const Ended granted = touch("paths.write = [" + quoted("work") + "]\n");
+  EXPECT_EQ(granted.code, 0) << granted.err;
+  EXPECT_TRUE(fs::exists(folder_.path("work/made")));
+}
+
+// JAIL-2: Landlock does not decide about modes; so nobody changes them, within a granted folder neither.
+TEST_F(Exec, ChangesNoModeOfAFile) {
+  const std::string file = folder_.path("work/mine");
+  const std::string policy =
+      "allow_exec = true\npaths.write = [" + quoted("work") + "]\npaths.execute = [\"/usr/bin\"]\n";
+  const Ended denied = exec(policy, {"/bin/sh", "-c", "echo x > " + file + " && /usr/bin/chmod 777 " + file});
+  EXPECT_NE(denied.code, 0);
+  EXPECT_TRUE(has(denied.err, "not permitted")) << denied.err;
+  struct stat info {};
+  ASSERT_EQ(::stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+// JAIL-6: one program, its control, and what allow_exec is limited to.
+TEST_F(Exec, StartsNoOtherProgramUnlessAllowed) {
+  const std::vector<std::string> command = {"/bin/sh", "-c", "/usr/bin/env"};
+  const Ended denied = exec("", command);
+  EXPECT_EQ(denied.code, 126) << denied.err;
+  EXPECT_TRUE(has(denied.err, "not permitted")) << denied.err;
+  const Ended elsewhere = exec("allow_exec = true\npaths.execute = [" + quoted("data") + "]\n", command);
+  EXPECT_EQ(elsewhere.code, 126) << elsewhere.err;
+  const Ended allowed = exec("allow_exec = true\npaths.execute = [\"/usr/bin\"]\n", command);
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+}
+
+// JAIL-10: its environment is the policy's.
+TEST_F(Exec, HasTheEnvironmentThatThePolicySays) {
+  ASSERT_EQ(::setenv("HEDDLE_TEST_SECRET", "1", 1), 0);
+  EXPECT_EQ(exec("", {"/usr/bin/env"}).out, "");
+  EXPECT_EQ(exec("environment.A = \"b c\"\n", {"/usr/bin/env"}).out, "A=b c\n");
+}
+
+// JAIL-10: descriptors 0 to 2 are pipes or /dev/null, and there is no other. ls itself opens the folder.
+TEST_F(Exec, HasNoDescriptorOfOurs) {
+  const Ended listed = exec("paths.read = [\"/proc\"]\n", {"/bin/ls", "/proc/self/fd"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_EQ(listed.out, "0\n1\n2\n3\n");
+}
+
+// JAIL-10
+TEST_F(Exec, RelaysItsStreamsAsThePolicySays) {
+  const Ended both = exec("", {"/bin/sh", "-c", "echo out; echo err >&2"});
+  EXPECT_EQ(both.out, "out\n");
+  EXPECT_EQ(both.err, "err\n");
+  const Ended nothing = run(launch("", {"/bin/sh", "-c", "read a || echo end"}), "ignored\n");
+  EXPECT_EQ(nothing.out, "end\n");
+  const Ended in = run(launch("stdio.stdin = \"inherit\"\n", {"/bin/cat"}), "given\n");
+  EXPECT_EQ(in.out, "given\n");
+  const Ended quiet = exec("stdio.stdout = \"null\"\n", {"/bin/echo", "x"});
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out, "");
+  const std::string large(200'000, 'x');
+  const Ended long_way = run(launch("stdio.stdin = \"inherit\"\n", {"/bin/cat"}), large);
+  EXPECT_EQ(long_way.out.size(), large.size());
+}
+
+// JAIL-8: everything that it can make us keep or wait for has a limit.
+TEST_F(Exec, EndsAProgramAtItsLimits) {
+  const Ended much = exec("stdio.max_output = 100\n", {"/usr/bin/yes"});
+  EXPECT_EQ(much.code, 123);
+  EXPECT_EQ(much.out.size(), 100U);
+  EXPECT_TRUE(has(much.err, "max_output")) << much.err;
+  const Ended slow = exec("limits.wall_clock = \"300ms\"\n", {"/bin/sleep", "1000"});
+  EXPECT_EQ(slow.code, 124);
+  EXPECT_TRUE(has(slow.err, "wall_clock")) << slow.err;
+  const Ended busy = exec("limits.cpu = \"1s\"\n", {"/bin/sh", "-c", "while :; do :; done"});
+  EXPECT_EQ(busy.code, 128 + SIGKILL) << busy.err;
+  const Ended big = exec("limits.file_size = \"64KiB\"\npaths.write = [" + quoted("work") + "]\n",
+                         {"/bin/dd", "if=/dev/zero", "of=" + folder_.path("work/big"), "bs=1024", "count=1000"});
+  EXPECT_NE(big.code, 0);
+  EXPECT_LE(fs::file_size(folder_.path("work/big")), 64U << 10);
+}
+
+// JAIL-8, JAIL-12: as root and as an ordinary user; what it forked ends with it.
+TEST_F(Exec, AForkBombReachesItsLimitAndLeavesNothing) {
+  const std::string bomb = "i=0; while [ $i -lt 100 ]; do sleep 1000 & i=$((i+1)); done";
+  const std::string policy = "allow_exec = true\npaths.execute = [\"/usr/bin\"]\nenvironment.PATH = \"/usr/bin\"\n";
+  const Ended capped = exec(policy + "limits.processes = 10\nlimits.wall_clock = \"5s\"\n", {"/bin/sh", "-c", bomb});
+  EXPECT_NE(capped.code, 0);
+  EXPECT_TRUE(has(capped.err, "fork") || has(capped.err, "Resource")) << capped.err;
+  const Ended enough = exec(policy + "limits.processes = 200\n", {"/bin/sh", "-c", bomb});
+  EXPECT_EQ(enough.code, 0) << enough.err;
+}
+
+// JAIL-12: a program that left its session, too.
+TEST_F(Exec, WhatHidIsGoneWithTheProgram) {
+  const std::string policy = "allow_exec = true\npaths.execute = [\"/usr/bin\", " + quoted("data") + "]\n";
+  put("/usr/bin/sleep", "data/hidden");
+  const Ended ended =
+      exec(policy, {"/bin/sh", "-c", "/usr/bin/setsid " + folder_.path("data/hidden") + " 1000 & exit 5"});
+  EXPECT_EQ(ended.code, 5) << ended.err;
+  EXPECT_TRUE(gone_within(running_below(folder_.path("data")), std::chrono::seconds(5)));
+}
+
+// JAIL-5: no network, for whatever dials out; bash can.
+TEST_F(Exec, MakesNoSocket) {
+  const std::string dial = "exec 3<>/dev/udp/127.0.0.1/9";
+  EXPECT_EQ(run({"/bin/bash", {"-c", dial}}).code, 0);
+  const Ended denied = exec("", {"/bin/bash", "-c", dial});
+  EXPECT_NE(denied.code, 0);
+  EXPECT_TRUE(has(denied.err, "not permitted")) << denied.err;
+}
+
+TEST_F(Exec, TellsExitsSignalsAndRefusalsApart) {
+  EXPECT_EQ(exec("", {"/bin/sh", "-c", "exit 7"}).code, 7);
+  const Ended signalled = exec("", {"/bin/sh", "-c", "kill -SEGV $$"});
+  EXPECT_EQ(signalled.code, 128 + SIGSEGV);
+  EXPECT_TRUE(has(signalled.err, "signal 11")) << signalled.err;
+  EXPECT_EQ(exec("", {"no-such-program-at-all"}).code, 127);
+  const Ended text = exec("", {folder_.path("data/file")});
+  EXPECT_EQ(text.code, 126);
+  put("/bin/true", "data/closed");
+  fs::permissions(folder_.path("data/closed"), fs::perms(0600));
+  EXPECT_EQ(exec("", {folder_.path("data/closed")}).code, 126);
+  const Ended bad = exec("nonsense = 1\n", {"/bin/echo", "ran"});
+  EXPECT_EQ(bad.code, 125);
+  EXPECT_EQ(bad.out, "");
+  EXPECT_TRUE(has(bad.err, "policy.toml:2:1")) << bad.err;
+  const Ended missing = exec("paths.read = [\"/no/such/path\"]\n", {"/bin/echo", "ran"});
+  EXPECT_EQ(missing.code, 125);
+  EXPECT_TRUE(has(missing.err, "/no/such/path")) << missing.err;
+  const Ended usage = run({folder_.path("bin/heddle"), {"exec", "/bin/true"}});
+  EXPECT_EQ(usage.code, 64);
+}
+
+// JAIL-13: what was applied, what is weaker.
+TEST_F(Exec, ExplainsWhatWasApplied) {
+  const Ended explained = exec("", {"/bin/true"}, true);
+  EXPECT_EQ(explained.code, 0);
+  EXPECT_EQ(explained.out, "");
+  for (const char* part : {"Landlock ABI", "namespaces: user, pid, mount, ipc, uts", "weaker", "limits:"}) {
+    EXPECT_TRUE(has(explained.err, part)) << part << " in " << explained.err;
+  }
+  EXPECT_EQ(exec("", {"/bin/true"}).err, "");
+  EXPECT_TRUE(has(exec("namespaces = \"off\"\n", {"/bin/true"}, true).err, "none, as the policy says"));
+}
+
+// JAIL-12
+TEST_F(Exec, CtrlCEndsIt) {
+  Process process(launch("", {"/bin/sh", "-c", "trap '' INT TERM; echo up; while :; do :; done"}));
+  EXPECT_EQ(process.line(), "up");
+  process.signal(SIGINT);
+  EXPECT_EQ(process.finish().code, 130);
+}
+
+// JAIL-12
+TEST_F(Exec, SigkillOfTheCommandLeavesNothing) {
+  Process process(launch("", {"/bin/sh", "-c", "echo up; while :; do :; done"}));
+  EXPECT_EQ(process.line(), "up");
+  process.signal(SIGKILL);
+  EXPECT_EQ(process.finish().code, 128 + SIGKILL);
+  EXPECT_TRUE(gone_within(running_below(folder_.path("")), std::chrono::seconds(10)));
+}
+
+// JAIL-11: no stub, or one that is not to be trusted: nothing runs.
+TEST_F(Exec, WithoutATrustedStubNothingRuns) {
+  EXPECT_EQ(exec("", {"/bin/echo", "ran"}).out, "ran\n");
+  fs::permissions(folder_.path("libexec/heddle/heddle-exec-stub"), fs::perms(0777));
+  const Ended writable = exec("", {"/bin/echo", "ran"});
+  EXPECT_EQ(writable.code, 125);
+  EXPECT_EQ(writable.out, "");
+  fs::remove(folder_.path("libexec/heddle/heddle-exec-stub"));
+  EXPECT_EQ(exec("", {"/bin/echo", "ran"}).code, 125);
+}
+
+// JAIL-11, JAIL-16: a stub that says that it is ready and has loaded no filter is told nothing.
+TEST_F(Exec, AStubThatIsNotConfinedIsNotBelieved) {
+  fs::remove(folder_.path("libexec/heddle/heddle-exec-stub"));
+  put(HEDDLE_TEST_LIBEXEC "/heddle-test-bare", "libexec/heddle/heddle-exec-stub");
+  const Ended refused = exec("", {"/bin/echo", "ran"});
+  EXPECT_EQ(refused.code, 125);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_TRUE(has(refused.err, "no system call filter")) << refused.err;
+}
+
+}  // namespace
+}  // namespace heddle::test
