@@ -105,7 +105,7 @@ Finding group_memory(const World& world) {
   // Control: without the group it gets as far as its own limit, and ends by itself.
   if (free.value().death.kind != Kind::exited || free.value().death.code != 4) return wrong(free.value());
   const auto hungry = end_of(world, supervisor.value(), "eat", grouped(), go);
-  if (!hungry.ok()) return fail(hungry.error().message());
+  if (!hungry.ok()) return not_started(hungry.error());
   if (hungry.value().death.kind != Kind::out_of_memory) return wrong(hungry.value());
   if (!hungry.value().applied.ends_together) return fail("memory.oom.group was not set");
   if (!vanishes(hungry.value().applied.path)) return fail("the group is left");
@@ -122,7 +122,7 @@ Finding group_processes(const World& world) {
   if (!free.ok()) return not_started(free.error());
   if (free.value().death.kind != Kind::exited || free.value().children != 64) return wrong(free.value());
   const auto limited = end_of(world, supervisor.value(), "breed", grouped(), nothing);
-  if (!limited.ok()) return fail(limited.error().message());
+  if (!limited.ok()) return not_started(limited.error());
   if (limited.value().children != kProcesses - 1) return fail(std::to_string(limited.value().children) + " children");
   if (limited.value().death.kind != Kind::process_limit) return wrong(limited.value());
   if (!vanishes(limited.value().applied.path)) return fail("the group is left, and its descendants in it");

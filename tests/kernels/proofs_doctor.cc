@@ -88,17 +88,24 @@ Finding doctor_knows_what_is_applied(const World& world) {
       return fail("kApplied.namespaces is wrong");
     }
   }
-  if (layer_of(ask_doctor(), "cgroup").state != State::missing &&
-      (text_of(guest + "/cgroup") != text_of("/proc/self/cgroup")) != jail::kApplied.cgroups) {
-    return fail("kApplied.cgroups is wrong");
+  jail::Limits limits;
+  limits.group.memory_bytes = jail::GroupLimit{std::uint64_t{1} << 30, jail::Need::if_available};
+  auto grouped = world.start_guest(supervisor.value(), "heddle-test-guest", {"bare"}, limits);
+  if (!grouped.ok()) return not_started(grouped.error());
+  if (next_message(grouped.value().channel).op() != "ready") return fail("the one in a group is not ready");
+  const std::string of_guest = text_of("/proc/" + std::to_string(grouped.value().guest.pid()) + "/cgroup");
+  const bool said = layer_of(ask_doctor(), "cgroup").state == State::enforced;
+  if (said != (of_guest != text_of("/proc/self/cgroup"))) {
+    return fail(std::string("the doctor says that groups are ") + (said ? "used" : "not used") + ": " + of_guest);
   }
   auto confined = world.start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
   if (!confined.ok()) return not_started(confined.error());
   if (next_message(confined.value().channel).op() != "ready") return fail("the confined one is not ready");
   const auto applied = confined.value().guest.applied();
   if (!applied.ok()) return fail(applied.error().message());
+  const bool notified = applied.value().notified == jail::Notified::listening;
   const bool told = layer_of(ask_doctor(), "seccomp_notify").state != State::missing && jail::kApplied.notifications;
-  if ((applied.value().notified == jail::Notified::listening) != told) return fail("kApplied.notifications is wrong");
+  if (notified != told) return fail("kApplied.notifications is wrong");
   return yes();
 }
 

@@ -246,8 +246,11 @@ class Doctor {
       if (!has_controller(controller)) missing += (missing.empty() ? "" : ", ") + std::string(controller);
     }
     const bool usable = group.hierarchy == Hierarchy::version2 && !group.folder.empty() && group.writable == 0;
-    Layer& layer = add("cgroup", "cgroup v2: memory, pids, CPU", Need::further,
-                       further(usable && missing.empty(), applied_.cgroups), group.controllers);
+    const bool there = machine_.worker_group == Machine::WorkerGroup::not_tried
+                           ? usable && missing.empty()
+                           : machine_.worker_group == Machine::WorkerGroup::limited;
+    Layer& layer =
+        add("cgroup", "cgroup v2: memory", Need::further, further(there, applied_.cgroups), group.controllers);
     const std::string instead = "; resource limits (setrlimit) stand alone";
     const char* const delegate =
         machine_.root ? "start Heddle in a group that has them: systemd-run --scope -p Delegate=yes heddle ..."
@@ -274,14 +277,19 @@ class Doctor {
                      (group.version1_too ? ", which may be bound to version 1, mounted here too" : "") + instead;
       layer.advice = group.version1_too ? unify : delegate;
     }
+    if (layer.state == State::missing && layer.reason.empty()) layer.advice = delegate;
+    if (layer.state == State::missing && machine_.worker_group == Machine::WorkerGroup::refused) {
+      layer.reason = machine_.worker_group_problem + instead;
+    }
 
-    Layer& kill = add("cgroup_kill", "cgroup.kill", Need::further, further(usable && group.kill, applied_.cgroups));
+    Layer& kill = add("cgroup_kill", "cgroup.kill", Need::further,
+                      further(machine_.worker_group_kill || (there && group.kill), applied_.cgroups));
     if (kill.state == State::available)
       kill.reason = "not applied yet by this version: each process is killed by itself";
     if (kill.state != State::missing) return;
-    kill.reason = usable ? "this group has no such file: Linux before 5.14, or the root of the tree"
-                         : "there is no group to kill (see above)";
-    kill.advice = usable ? "none needed; each process is killed by itself" : "the same as above";
+    kill.reason = there ? "this group has no such file: Linux before 5.14, or the root of the tree"
+                        : "there is no group to kill (see above)";
+    kill.advice = there ? "none needed; each process is killed by itself" : "the same as above";
   }
 
   const Machine& machine_;

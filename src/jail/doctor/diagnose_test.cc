@@ -191,7 +191,7 @@ TEST(Diagnose, OneMissingNamespaceIsNotTheUserNamespacesFault) {
   Machine machine = good_machine();
   machine.ipc_namespace = EINVAL;
   expect_missing(machine, "namespace_ipc", "Invalid argument", "built with it");
-  EXPECT_EQ(layer_of(machine, "namespace_user").state, State::available);
+  EXPECT_EQ(layer_of(machine, "namespace_user").state, State::enforced);
 }
 
 // JAIL-9

@@ -55,7 +55,16 @@ std::uint32_t count_filters(const std::string& root) {
   return 0;
 }
 
-core::Result<void> start_worker(const ProbeOptions& options) {
+void note_group(const AppliedCgroup& group, Machine& machine) {
+  const AppliedCgroup::Part& memory = group.part(GroupPart::memory);
+  machine.worker_group = memory.applied ? Machine::WorkerGroup::limited : Machine::WorkerGroup::refused;
+  machine.worker_group_kill = group.group_kill;
+  if (memory.applied) return;
+  machine.worker_group_problem = group_problem_text(memory.problem);
+  if (memory.error != 0) machine.worker_group_problem += " (" + core::errno_text(memory.error) + ")";
+}
+
+core::Result<void> start_worker(const ProbeOptions& options, Machine& machine) {
   SupervisorOptions supervisor_options;
   supervisor_options.program = options.supervisor;
   HEDDLE_ASSIGN(Supervisor supervisor, Supervisor::start(supervisor_options));
@@ -64,7 +73,9 @@ core::Result<void> start_worker(const ProbeOptions& options) {
     HEDDLE_ASSIGN(path, helper_path("heddle-sandbox-worker"));
   }
   HEDDLE_ASSIGN(const Program program, open_program(path));
-  HEDDLE_ASSIGN(const Policy policy, Policy::script());
+  Limits limits;
+  limits.group.memory_bytes = GroupLimit{2 * limits.data_bytes, Need::if_available};
+  HEDDLE_ASSIGN(const Policy policy, Policy::script(limits));
   HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
   HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));
   HEDDLE_ASSIGN(const Guest guest, supervisor.spawn(policy, program, {}, std::move(pair.second)));
@@ -74,7 +85,9 @@ core::Result<void> start_worker(const ProbeOptions& options) {
   if (message.op() != "ready") {
     return core::make_error(core::Errc::start_up, "start a script worker", "it says: " + message.text());
   }
-  return guest.verify_confined();
+  HEDDLE_TRY(guest.verify_confined());
+  note_group(guest.cgroup(), machine);
+  return {};
 }
 
 // The field of /proc/self/mountinfo before " - ", after which stands the type (proc(5)).
@@ -191,7 +204,7 @@ Machine probe_machine(const ProbeOptions& options) {
   machine.switches = read_switches(options.root);
   machine.cgroup = probe_cgroup(options.root);
 
-  const core::Result<void> worker = start_worker(options);
+  const core::Result<void> worker = start_worker(options, machine);
   if (!worker.ok()) machine.worker_problem = worker.error().message();
   return machine;
 }

@@ -40,7 +40,7 @@ struct Applied {
   bool notifications = false;
   bool cgroups = false;
 };
-inline constexpr Applied kApplied{/*namespaces=*/false, /*notifications=*/true, /*cgroups=*/false};
+inline constexpr Applied kApplied{/*namespaces=*/true, /*notifications=*/true, /*cgroups=*/true};
 
 [[nodiscard]] Diagnosis diagnose(const Machine& machine, const Applied& applied = kApplied);
 

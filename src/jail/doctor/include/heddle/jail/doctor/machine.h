@@ -65,6 +65,12 @@ struct Machine {
 
   /// Empty: a script worker was started as for any run, and the kernel says that it is confined. Else what went wrong.
   std::string worker_problem;
+
+  /// Whether that worker's memory was limited by a control group of its own, as any worker's is where that can be had.
+  enum class WorkerGroup : std::uint8_t { not_tried, limited, refused };
+  WorkerGroup worker_group = WorkerGroup::not_tried;
+  std::string worker_group_problem;  ///< WorkerGroup::refused: why
+  bool worker_group_kill = false;    ///< its group ends by cgroup.kill
 };
 
 struct ProbeOptions {
