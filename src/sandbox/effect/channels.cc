@@ -2,11 +2,12 @@
 
 #include <array>
 
-#include "json_text.h"
+#include "heddle/effect/schema/json_text.h"
 
 namespace heddle::sandbox {
 namespace {
 
+using effect::quote_json;
 using Kind = spi::Outcome::Kind;
 
 constexpr std::array<std::string_view, 5> kChannelNames{"scriptError", "limitExceeded", "inputTooLarge",

@@ -2,10 +2,14 @@
 
 #include <charconv>
 
-#include "json_text.h"
+#include "heddle/effect/schema/json_text.h"
 
 namespace heddle::sandbox {
 namespace {
+
+using effect::JsonMember;
+using effect::quote_json;
+using effect::split_object;
 
 core::Error malformed(std::string_view why) {
   return core::make_error(core::Errc::malformed, "read the input of sandboxEval", why);

@@ -4,15 +4,21 @@
 
 #include "foreign.h"
 #include "heddle/core/text.h"
-#include "heddle/sandbox/effect/shape.h"
-#include "json_text.h"
+#include "heddle/effect/schema/json_text.h"
+#include "heddle/effect/schema/shape.h"
 #include "race.h"
 
 namespace heddle::sandbox {
 namespace {
 
 using effect::Cancelled;
+using effect::compact_json;
+using effect::CompactJson;
+using effect::JsonVerdict;
+using effect::kMaxJsonDepth;
 using effect::Retry;
+using effect::Shape;
+using effect::shape_hash;
 using effect::UntypedFailure;
 using Reply = SandboxEffect::Reply;
 

@@ -8,7 +8,7 @@
 
 #include "fake_backend.h"
 #include "heddle/core/text.h"
-#include "heddle/sandbox/effect/shape.h"
+#include "heddle/effect/schema/shape.h"
 
 namespace heddle::sandbox {
 namespace {
@@ -291,7 +291,7 @@ TEST(SandboxEffect, ChecksTheShape) {
   const Bench bench(answering(Outcome::ok("{\"n\":1}")));
   SandboxEvalInput input = bench.input();
   input.shape_json = R"({"properties":{"n":{"type":"number"}}})";
-  EXPECT_EQ(bench.effect->evaluate(input).value().shape_hash, shape_hash(*input.shape_json).value());
+  EXPECT_EQ(bench.effect->evaluate(input).value().shape_hash, effect::shape_hash(*input.shape_json).value());
   input.shape_json = R"({"properties":{"n":{"type":"string"}}})";
   const auto reply = bench.effect->evaluate(input);
   EXPECT_EQ(reply.typed().channel, Channel::shape_mismatch);
@@ -380,7 +380,7 @@ TEST(SandboxEffect, IsAnEffect) {
   const auto annotations = bench.effect->annotations(json);
   ASSERT_EQ(annotations.size(), 2U);
   EXPECT_EQ(annotations[0], (std::pair<std::string, std::string>("script", address)));
-  EXPECT_EQ(annotations[1].second, shape_hash(R"({"type":"array"})").value().text());
+  EXPECT_EQ(annotations[1].second, effect::shape_hash(R"({"type":"array"})").value().text());
   const Bench failing(answering(Outcome::threw("TypeError", "m")));
   const std::string plain = "{\"script\":\"" + failing.scripts->add("script").text() + "\"}";
   EXPECT_EQ(failing.effect->execute(plain, {}).typed().channel, "scriptError");

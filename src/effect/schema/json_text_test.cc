@@ -1,4 +1,4 @@
-#include "json_text.h"
+#include "heddle/effect/schema/json_text.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 std::string round_trip(std::string_view text) {
@@ -138,4 +138,4 @@ TEST(EcmascriptNumber, IsRfc8785) {
 }
 
 }  // namespace
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/sandbox/effect/shape.h"
+#include "heddle/effect/schema/shape.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 // SBX-14: the examples of RFC 8785, 3.2.2 and 3.2.3.
@@ -38,8 +38,8 @@ TEST(ShapeHash, IsOfTheSchemaNotOfItsText) {
   const auto hash = shape_hash(R"({"type":"object","maximum":1.0})").value();
   EXPECT_EQ(shape_hash(" {\"maximum\": 1, \"type\" : \"ob\\u006aect\"}").value(), hash);
   EXPECT_NE(shape_hash(R"({"type":"object","maximum":2})").value(), hash);
-  EXPECT_EQ(hash, effect::ContentAddress::of(R"({"maximum":1,"type":"object"})"));
+  EXPECT_EQ(hash, ContentAddress::of(R"({"maximum":1,"type":"object"})"));
 }
 
 }  // namespace
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -1,4 +1,4 @@
-#include "json_text.h"
+#include "heddle/effect/schema/json_text.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 using nlohmann::json;
@@ -340,4 +340,4 @@ std::string ecmascript_number(double value) {
   return text + (exponent < 0 ? "e-" : "e+") + std::to_string(exponent < 0 ? -exponent : exponent);
 }
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -6,9 +6,9 @@
 
 #include "heddle/core/result.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 
 /// Errc::malformed for what is not I-JSON (RFC 7493): a repeated name, a lone surrogate, too deep, not JSON.
 [[nodiscard]] core::Result<std::string> canonical_json(std::string_view text);
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "json_text.h"
+#include "heddle/effect/schema/json_text.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 using nlohmann::json;
@@ -84,4 +84,4 @@ core::Result<std::string> canonical_json(std::string_view text) {
   return out;
 }
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -1,10 +1,10 @@
-#include "heddle/sandbox/effect/shape.h"
+#include "heddle/effect/schema/shape.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 bool has_shape(std::string_view schema, std::string_view value) {
@@ -83,4 +83,4 @@ TEST(Shape, BoundsWhatAValueCanCost) {
 }
 
 }  // namespace
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -1,6 +1,6 @@
 #define VALIJSON_USE_EXCEPTIONS 1
 
-#include "heddle/sandbox/effect/shape.h"
+#include "heddle/effect/schema/shape.h"
 
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@
 #include "heddle/core/text.h"
 #include "schema_check.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 using nlohmann::json;
@@ -49,15 +49,15 @@ std::optional<std::string> over_bounds(const json& value, const SchemaUse& use) 
 }  // namespace
 
 struct Shape::Compiled {
-  explicit Compiled(const effect::ContentAddress& address) : hash(address) {}
-  effect::ContentAddress hash;
+  explicit Compiled(const ContentAddress& address) : hash(address) {}
+  ContentAddress hash;
   SchemaUse use;
   valijson::Schema schema;
 };
 
-core::Result<effect::ContentAddress> shape_hash(std::string_view schema_json) {
+core::Result<ContentAddress> shape_hash(std::string_view schema_json) {
   HEDDLE_ASSIGN(const std::string canonical, canonical_json(schema_json));
-  return effect::ContentAddress::of(canonical);
+  return ContentAddress::of(canonical);
 }
 
 Shape::Shape(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
@@ -82,7 +82,7 @@ core::Result<Shape> Shape::compile(std::string_view schema_json) {
   return Shape(std::move(compiled));
 }
 
-const effect::ContentAddress& Shape::hash() const noexcept { return compiled_->hash; }
+const ContentAddress& Shape::hash() const noexcept { return compiled_->hash; }
 
 std::optional<std::string> Shape::mismatch(std::string_view value_json) const {
   const json value = json::parse(value_json.begin(), value_json.end(), nullptr, false);
@@ -106,4 +106,4 @@ std::optional<std::string> Shape::mismatch(std::string_view value_json) const {
   }
 }
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

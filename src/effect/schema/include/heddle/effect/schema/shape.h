@@ -9,11 +9,11 @@
 #include "heddle/core/result.h"
 #include "heddle/effect/core/content_address.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 
 /// SHA-256 of the schema in canonical JSON (RFC 8785): the same for two texts of one schema. Errc::malformed when it is
 /// not JSON, or has a name twice.
-[[nodiscard]] core::Result<effect::ContentAddress> shape_hash(std::string_view schema_json);
+[[nodiscard]] core::Result<ContentAddress> shape_hash(std::string_view schema_json);
 
 /// A compiled schema. Immutable, thread-safe.
 ///
@@ -30,7 +30,7 @@ class Shape {
   /// document or to nowhere, a schema that refers to itself without going deeper into the value.
   [[nodiscard]] static core::Result<Shape> compile(std::string_view schema_json);
 
-  [[nodiscard]] const effect::ContentAddress& hash() const noexcept;
+  [[nodiscard]] const ContentAddress& hash() const noexcept;
 
   /// Why the value (compact JSON) does not have the shape, in one bounded line; nothing when it has.
   [[nodiscard]] std::optional<std::string> mismatch(std::string_view value_json) const;
@@ -41,4 +41,4 @@ class Shape {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

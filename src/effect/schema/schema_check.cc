@@ -10,7 +10,7 @@
 
 #include "heddle/core/text.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 namespace {
 
 using nlohmann::json;
@@ -139,4 +139,4 @@ class Checker {
 
 core::Result<SchemaUse> check_schema(const json& schema) { return Checker(schema).check(); }
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

@@ -8,7 +8,7 @@
 
 #include "heddle/core/result.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 
 /// A value that is nested deeper is too large, whatever its length: what works on values recursively must not overflow.
 inline constexpr std::size_t kMaxJsonDepth = 1000;
@@ -44,4 +44,4 @@ struct JsonMember {
 /// A finite double as ECMAScript's Number::toString and RFC 8785 write it.
 [[nodiscard]] std::string ecmascript_number(double value);
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect

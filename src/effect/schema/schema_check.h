@@ -5,7 +5,7 @@
 
 #include "heddle/core/result.h"
 
-namespace heddle::sandbox {
+namespace heddle::effect {
 
 struct SchemaUse {
   bool matches_text = false;  ///< pattern, patternProperties or format
@@ -16,4 +16,4 @@ struct SchemaUse {
 /// schemas that refer to themselves for the same part of a value, on which a validator would not end.
 [[nodiscard]] core::Result<SchemaUse> check_schema(const nlohmann::json& schema);
 
-}  // namespace heddle::sandbox
+}  // namespace heddle::effect
