@@ -1,6 +1,7 @@
 #include "heddle/effect/core/effect.h"
 
 #include "heddle/core/text.h"
+#include "heddle/effect/core/executor.h"
 
 namespace heddle::effect {
 
@@ -9,6 +10,8 @@ std::string_view Effect::input_schema() const { return {}; }
 std::string_view Effect::output_schema() const { return {}; }
 Annotations Effect::annotations(std::string_view /*input_json*/) const { return {}; }
 EffectRegistrar::~EffectRegistrar() = default;
+Executor::~Executor() = default;
+Witness::~Witness() = default;
 
 UntypedFailure untyped(std::string_view message, Retry retry) {
   UntypedFailure failure;

@@ -13,6 +13,7 @@
 #include "heddle/core/clock.h"
 #include "heddle/core/result.h"
 #include "heddle/effect/core/reply.h"
+#include "heddle/effect/core/witness.h"
 
 namespace heddle::effect {
 
@@ -23,7 +24,8 @@ enum class Idempotency { not_idempotent, idempotent };
 struct Call {
   std::stop_token stop;
   core::Deadline deadline = core::Deadline::never();
-  std::string idempotency_key;
+  std::string idempotency_key;  ///< the same for every attempt, and no other call has it
+  Witness* witness = nullptr;   ///< null: nobody records what a boundary has to tell
 };
 
 /// Names and values that belong into the facts of a call, and that must be the same when it is replayed.
