@@ -1,5 +1,7 @@
 #include "heddle/core/text.h"
 
+#include <algorithm>
+
 namespace heddle::core {
 namespace {
 
@@ -50,10 +52,17 @@ bool encoded_surrogate(std::string_view text, std::size_t at) {
          continuation(static_cast<unsigned char>(text[at + 2]));
 }
 
+// How much of the text's beginning is ASCII other than NUL: nearly all text is nothing else, and needs no decoding.
+std::size_t plain_bytes(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && static_cast<unsigned char>(text[at] - 1) < 0x7F) ++at;
+  return at;
+}
+
 }  // namespace
 
 std::size_t invalid_utf8_at(std::string_view text) noexcept {
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = plain_bytes(text); at < text.size();) {
     const Character c = decode(text, at);
     if (!c.well_formed) return at;
     at += c.bytes;
@@ -74,9 +83,10 @@ std::size_t utf16_units(std::string_view text) noexcept {
 }
 
 std::string bound_text(std::string_view text, std::size_t max_units) {
-  std::string bounded;
-  std::size_t units = 0;
-  for (std::size_t at = 0; at < text.size();) {
+  const std::size_t plain = std::min(plain_bytes(text), max_units);
+  std::string bounded(text.substr(0, plain));
+  std::size_t units = plain;
+  for (std::size_t at = plain; at < text.size();) {
     const Character c = decode(text, at);
     const std::size_t cost = c.astral ? 2 : 1;
     if (units + cost > max_units) break;
