@@ -84,7 +84,7 @@ struct FlowRun {
   FlowState state = FlowState::ended;
   Reply<std::string> reply;    ///< Cancelled when cancelled; the typed kInDoubt when in doubt
   std::uint64_t replayed = 0;  ///< effects whose reply came out of the journal; 0 when the flow had ended before
-  std::uint64_t ran = 0;       ///< attempts that were made
+  std::uint64_t ran = 0;       ///< attempts that were made, refused ones included
 };
 
 /// Begins a flow, goes on with it, or gives the stored end of one that has ended with a value or a typed failure.

@@ -1,0 +1,148 @@
+// Scripts in jailed workers as effects of flows.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "heddle/effect/runtime/flow.h"
+#include "heddle/effect/runtime/policy.h"
+#include "heddle/journal/core/json_text.h"
+#include "heddle/journal/core/replay.h"
+#include "heddle/journal/memory/memory.h"
+#include "heddle/sandbox/eval/sandbox_eval.h"
+
+namespace heddle::effect {
+namespace {
+
+using namespace std::chrono_literals;
+using Text = Reply<std::string>;
+
+class SandboxFlow : public ::testing::Test {
+ protected:
+  SandboxFlow() : store_(journal::open_memory()), scripts_(std::make_shared<sandbox::MemoryScripts>()) {}
+
+  void make(std::shared_ptr<const Authorizer> authorizer) {
+    runtime_ =
+        EffectRuntime::create({std::move(authorizer), Scheduler::create().value(), std::make_shared<Meter>(), store_})
+            .value();
+    sandbox::SandboxEvalOptions options;
+    options.workers.pool.supervisor_path = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
+    options.workers.pool.worker_path = HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker";
+    options.workers.pool.workers = 2;
+    const auto added = sandbox::register_sandbox_eval(*runtime_, scripts_, std::move(options));
+    ASSERT_TRUE(added.ok()) << added.error().message();
+  }
+  void make() {
+    make(std::make_shared<CallbackAuthorizer>([](const Request&) { return Decision::allow(); }));
+  }
+
+  std::string script(std::string_view text, const std::string& rest = R"("input":[3,4])") {
+    return "{\"script\":\"" + scripts_->add(text).text() + "\"," + rest + "}";
+  }
+
+  FlowRun run(const std::string& id, std::function<Text(Flow&)> code, const std::stop_token& stop = {}) {
+    auto run = run_flow(*runtime_, {id, "test", "null", std::move(code)}, stop);
+    EXPECT_TRUE(run.ok()) << run.error().message();
+    return std::move(run).value();
+  }
+
+  journal::EffectState state(const std::string& flow, const std::string& key) {
+    return journal::replay(*store_, flow, journal::From::start).value().flows.at(flow).effects.at(key);
+  }
+
+  std::shared_ptr<journal::Store> store_;
+  std::shared_ptr<sandbox::MemoryScripts> scripts_;
+  std::unique_ptr<EffectRuntime> runtime_;
+};
+
+// EFF-1, SBX-12: values and typed failures of scripts go through the rings into the journal; the script's address
+// stands in the INTENT.
+TEST_F(SandboxFlow, RunsScripts) {
+  make();
+  const FlowRun ended = run("f", [&](Flow& flow) -> Text {
+    const Text sum = flow.ask("sandboxEval", script("input.reduce((a, b) => a + b)"));
+    const Text threw = flow.ask("sandboxEval", script("throw new RangeError('no')"));
+    EXPECT_EQ(threw.typed().channel, "scriptError");
+    EXPECT_EQ(threw.typed().detail_json, R"({"name":"RangeError","message":"no"})");
+    const Text large = flow.ask("sandboxEval", script("'x'.repeat(100)", R"("limits":{"outputBytes":10})"));
+    EXPECT_EQ(large.typed().channel, "limitExceeded");
+    return sum;
+  });
+  EXPECT_EQ(ended.reply.value(), "7");
+  EXPECT_EQ(state("f", "2").phase, journal::EffectPhase::failed);
+  EXPECT_TRUE(state("f", "1").repeatable);
+  journal::Query query;
+  query.kinds = {journal::Kind::intent};
+  query.limit = 1;
+  const auto intent = store_->read(query, {}).value().facts.at(0);
+  const auto annotations = journal::json_member(intent.payload, "annotations");
+  ASSERT_TRUE(annotations.has_value());
+  EXPECT_EQ(journal::json_word(*annotations, "script"), ContentAddress::of("input.reduce((a, b) => a + b)").text());
+}
+
+// EFF-3: a policy that knows scripts lets no other one run.
+TEST_F(SandboxFlow, AllowsKnownScriptsAlone) {
+  const std::string known = "input.length";
+  const auto policy = parse_policy(
+                          "[[rule]]\nname = \"known\"\neffect = \"sandboxEval\"\nverdict = \"allow\"\n"
+                          "annotations = { script = \"" +
+                              ContentAddress::of(known).text() + "\" }\n",
+                          "test")
+                          .value();
+  make(std::make_shared<RuleAuthorizer>(policy.rules));
+  const FlowRun ended = run("f", [&](Flow& flow) -> Text {
+    EXPECT_EQ(flow.ask("sandboxEval", script(known + " ")).typed().channel, kEffectDenied);
+    return flow.ask("sandboxEval", script(known));
+  });
+  EXPECT_EQ(ended.reply.value(), "2");
+  EXPECT_EQ(state("f", "1").phase, journal::EffectPhase::denied);
+}
+
+// EFF-7: at the boundary a stop needs nobody's cooperation: a script that never ends is ended, and so is one that is
+// inside a built-in; the flow goes on later, in a fresh worker.
+TEST_F(SandboxFlow, EndsScriptsThatDoNotStop) {
+  make();
+  const std::map<std::string, std::string> loops{{"loop", "for (;;) {}"},
+                                                 {"builtin", "'a'.repeat(1 << 20).replace(/(a*)*b/, '')"}};
+  for (const auto& [id, loop] : loops) {
+    std::stop_source stop;
+    const auto code = [&, first = script(loop, R"("limits":{"wallClockMs":3600000})")](Flow& flow) -> Text {
+      return flow.ask("sandboxEval", first);
+    };
+    std::thread stopper([&] {
+      journal::Query query;
+      query.flow = id;
+      query.kinds = {journal::Kind::intent};
+      EXPECT_FALSE(store_->follow(query, {{}, core::Deadline::after(30s)}).value().facts.empty());
+      std::this_thread::sleep_for(50ms);
+      stop.request_stop();
+    });
+    const FlowRun stopped = run(id, code, stop.get_token());
+    stopper.join();
+    EXPECT_EQ(stopped.state, FlowState::cancelled);
+    EXPECT_EQ(state(id, "1").phase, journal::EffectPhase::cancelled);
+  }
+  EXPECT_EQ(run("after", [&](Flow& flow) { return flow.ask("sandboxEval", script("1 + 1")); }).reply.value(), "2");
+}
+
+// EFF-6: replayed, a script's value comes back and no worker is asked.
+TEST_F(SandboxFlow, ReplaysWithoutAWorker) {
+  make();
+  const std::string first = script("input.map((x) => x * x)");
+  const auto fails = [&](Flow& flow) -> Text {
+    EXPECT_TRUE(flow.ask("sandboxEval", first).ok());
+    return untyped("not yet", Retry::yes);
+  };
+  EXPECT_TRUE(run("f", fails).reply.is_untyped());
+  runtime_ = EffectRuntime::create({std::make_shared<CallbackAuthorizer>(nullptr), Scheduler::create().value(),
+                                    std::make_shared<Meter>(), store_})
+                 .value();  // knows no effect, and allows none
+  const FlowRun again = run("f", [&](Flow& flow) { return flow.ask("sandboxEval", first); });
+  EXPECT_EQ(again.reply.value(), "[9,16]");
+  EXPECT_EQ(again.replayed, 1U);
+  EXPECT_EQ(again.ran, 0U);
+}
+
+}  // namespace
+}  // namespace heddle::effect
