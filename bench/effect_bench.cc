@@ -45,7 +45,7 @@ int run() {
   bool good = true;
   for (int i = 0; i < 20'000; ++i) {
     bare.time([&] {
-      const auto handle = backend->evaluate({script, kInput, {}, stop.get_token()});
+      const auto handle = backend->evaluate({script, kInput, {}, false, stop.get_token()});
       good = good && handle->take().has_value();
     });
     whole.time([&] { good = good && effect.value()->evaluate(input, stop.get_token()).ok(); });

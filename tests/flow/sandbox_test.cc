@@ -22,19 +22,21 @@ class SandboxFlow : public ::testing::Test {
  protected:
   SandboxFlow() : store_(journal::open_memory()), scripts_(std::make_shared<sandbox::MemoryScripts>()) {}
 
-  void make(std::shared_ptr<const Authorizer> authorizer) {
+  void make(std::shared_ptr<const Authorizer> authorizer,
+            const std::string& worker = HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker") {
     runtime_ =
         EffectRuntime::create({std::move(authorizer), Scheduler::create().value(), std::make_shared<Meter>(), store_})
             .value();
     sandbox::SandboxEvalOptions options;
     options.workers.pool.supervisor_path = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
-    options.workers.pool.worker_path = HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker";
+    options.workers.pool.worker_path = worker;
     options.workers.pool.workers = 2;
     const auto added = sandbox::register_sandbox_eval(*runtime_, scripts_, std::move(options));
     ASSERT_TRUE(added.ok()) << added.error().message();
   }
-  void make() {
-    make(std::make_shared<CallbackAuthorizer>([](const Request&) { return Decision::allow(); }));
+  void make() { make(anybody()); }
+  static std::shared_ptr<const Authorizer> anybody() {
+    return std::make_shared<CallbackAuthorizer>([](const Request&) { return Decision::allow(); });
   }
 
   std::string script(std::string_view text, const std::string& rest = R"("input":[3,4])") {
@@ -124,6 +126,44 @@ TEST_F(SandboxFlow, EndsScriptsThatDoNotStop) {
     EXPECT_EQ(state(id, "1").phase, journal::EffectPhase::cancelled);
   }
   EXPECT_EQ(run("after", [&](Flow& flow) { return flow.ask("sandboxEval", script("1 + 1")); }).reply.value(), "2");
+}
+
+// JRN-8, JAIL-13, JAIL-14: what the kernel refused a worker that was taken over is in the journal with the run, named;
+// one that was ended for it is a typed failure, which is not tried again. The control: a script as scripts are is
+// refused nothing.
+TEST_F(SandboxFlow, RecordsWhatTheKernelRefused) {
+  const auto count = [&](const std::string& flow, journal::Kind kind) {
+    journal::Query query;
+    query.flow = flow;
+    query.kinds = {kind};
+    return store_->read(query, {}).value().facts;
+  };
+  make();
+  EXPECT_TRUE(run("control", [&](Flow& flow) { return flow.ask("sandboxEval", script("1")); }).reply.ok());
+  EXPECT_TRUE(count("control", journal::Kind::access_denied).empty());
+  ASSERT_EQ(count("control", journal::Kind::jail_applied).size(), 1U);
+  EXPECT_NE(count("control", journal::Kind::jail_applied)[0].body->text.find("andlock"), std::string::npos);
+
+  make(anybody(), HEDDLE_ROGUES_DIR "/heddle-rogue-none");
+  AskOptions options;
+  options.attempts = 3;
+  const FlowRun tried = run("rogue", [&](Flow& flow) -> Text {
+    EXPECT_EQ(flow.ask("sandboxEval", script("tries"), options).typed().channel, "limitExceeded");
+    return flow.ask("sandboxEval", script("tries for ever"), options);
+  });
+  const auto denied = count("rogue", journal::Kind::access_denied);
+  ASSERT_GT(denied.size(), 1U);
+  EXPECT_EQ(denied[0].effect, "1");
+  EXPECT_EQ(journal::json_word(denied[0].payload, "syscall"), "openat");
+  EXPECT_EQ(journal::json_word(denied[0].payload, "object"), "/etc/shadow");
+  EXPECT_EQ(journal::json_word(denied[0].payload, "rule"), "seccomp: a script has no files");
+  EXPECT_EQ(tried.reply.typed().channel, kAccessDenied);
+  EXPECT_EQ(tried.reply.typed().detail_json,
+            R"({"syscall":"openat","object":"/etc/shadow","rule":"seccomp: a script has no files"})");
+  EXPECT_EQ(state("rogue", "1").denials.access, 1U);
+  EXPECT_EQ(state("rogue", "2").denials.access, 63U) << "one of the worker's 64 went to the first script";
+  EXPECT_EQ(state("rogue", "2").attempts, 1U);
+  EXPECT_EQ(state("rogue", "2").phase, journal::EffectPhase::failed);
 }
 
 // EFF-6: replayed, a script's value comes back and no worker is asked.

@@ -6,24 +6,31 @@
 #include "heddle/journal/core/json_text.h"
 
 namespace heddle::effect {
+namespace {
 
-void Recorder::keep(Note note) {
-  if (notes_.size() < most_) {
-    notes_.push_back(std::move(note));
-  } else {
+constexpr std::size_t kMostReports = 8;
+
+}  // namespace
+
+void Recorder::keep_denial(Note note) {
+  if (denials_ == most_) {
     ++dropped_;
+    return;
   }
+  ++denials_;
+  last_ = notes_.size();
+  notes_.push_back(std::move(note));
 }
 
 void Recorder::access_denied(AccessDenial denial) {
   const std::lock_guard lock(mutex_);
   if (denial.after == AfterDenial::ended && !fatal_) fatal_ = denial;
-  keep(std::move(denial));
+  keep_denial(std::move(denial));
 }
 
 void Recorder::egress_denied(EgressDenial denial) {
   const std::lock_guard lock(mutex_);
-  keep(std::move(denial));
+  keep_denial(std::move(denial));
 }
 
 void Recorder::jail_applied(std::string report_json) {
@@ -33,7 +40,8 @@ void Recorder::jail_applied(std::string report_json) {
     report_json = std::move(quoted);
   }
   const std::lock_guard lock(mutex_);
-  keep(Report{std::move(report_json)});
+  // A boundary reports once or twice; one that does it for ever has nothing new to say.
+  if (notes_.size() - denials_ < kMostReports) notes_.push_back(Report{std::move(report_json)});
 }
 
 std::optional<AccessDenial> Recorder::fatal() const {
@@ -48,7 +56,7 @@ std::vector<journal::Draft> Recorder::drafts(const journal::EffectRef& ref) cons
   drafts.reserve(notes_.size() + 1);
   for (std::size_t i = 0; i < notes_.size(); ++i) {
     const std::string more =
-        dropped_ != 0 && i + 1 == notes_.size() ? " (and " + std::to_string(dropped_) + " more)" : std::string();
+        dropped_ != 0 && i == last_ ? " (and " + std::to_string(dropped_) + " more)" : std::string();
     if (const auto* access = std::get_if<AccessDenial>(&notes_[i])) {
       drafts.push_back(journal::access_denied(ref, access->syscall, access->object, access->rule + more));
     } else if (const auto* egress = std::get_if<EgressDenial>(&notes_[i])) {

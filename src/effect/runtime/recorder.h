@@ -30,11 +30,13 @@ class Recorder final : public Witness {
     std::string json;
   };
   using Note = std::variant<AccessDenial, EgressDenial, Report>;
-  void keep(Note note);
+  void keep_denial(Note note);
 
   const std::size_t most_;
   mutable std::mutex mutex_;
   std::vector<Note> notes_;
+  std::size_t denials_ = 0;  // of the notes
+  std::size_t last_ = 0;     // where the last of them is
   std::size_t dropped_ = 0;
   std::optional<AccessDenial> fatal_;
 };

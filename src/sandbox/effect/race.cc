@@ -88,13 +88,13 @@ Settled wait(spi::Evaluation& evaluation, StopRelay& relay, core::Deadline deadl
 
 }  // namespace
 
-Settled run_backend(spi::SandboxBackend& backend, std::string script, std::string input_json, spi::Limits limits,
-                    const std::stop_token& stop, core::Deadline deadline) {
+Settled run_backend(spi::SandboxBackend& backend, spi::Request request, const std::stop_token& stop,
+                    core::Deadline deadline) {
   StopRelay relay(stop);
+  request.stop = relay.token();
   Settled settled = Stopped{};
   try {
-    const std::unique_ptr<spi::Evaluation> evaluation =
-        backend.evaluate({std::move(script), std::move(input_json), limits, relay.token()});
+    const std::unique_ptr<spi::Evaluation> evaluation = backend.evaluate(std::move(request));
     if (evaluation == nullptr) {
       settled = Broken{"it gave no handle"};
     } else {

@@ -22,11 +22,12 @@ struct NoDescriptor {  ///< the host has none left to wait with
 
 using Settled = std::variant<spi::Outcome, Stopped, MissedDeadline, Broken, NoDescriptor, std::exception_ptr>;
 
-/// Starts the run and waits in one poll for its handle, the stop and the deadline. When several have come by the time
-/// they are looked at, the stop wins over an outcome, and an outcome over the deadline. The backend's stop token fires
-/// as soon as the caller's does, even while evaluate() has not returned, and at the deadline. On return the handle is
-/// destroyed, and no descriptor, timer or callback is left. What the backend throws is caught.
-[[nodiscard]] Settled run_backend(spi::SandboxBackend& backend, std::string script, std::string input_json,
-                                  spi::Limits limits, const std::stop_token& stop, core::Deadline deadline);
+/// Starts the run of `request`, whose stop is set here, and waits in one poll for its handle, the stop and the
+/// deadline. When several have come by the time they are looked at, the stop wins over an outcome, and an outcome over
+/// the deadline. The backend's stop token fires as soon as the caller's does, even while evaluate() has not returned,
+/// and at the deadline. On return the handle is destroyed, and no descriptor, timer or callback is left. What the
+/// backend throws is caught.
+[[nodiscard]] Settled run_backend(spi::SandboxBackend& backend, spi::Request request, const std::stop_token& stop,
+                                  core::Deadline deadline);
 
 }  // namespace heddle::sandbox

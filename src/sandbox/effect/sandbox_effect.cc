@@ -170,6 +170,26 @@ Reply map_outcome(spi::Outcome outcome, const Limits& limits, const std::optiona
   return failure;
 }
 
+// What the backend knows of the boundary. Its text is bounded here: a backend is not believed (JRN-4).
+void tell(effect::Witness& witness, spi::Outcome& outcome) {
+  if (!outcome.applied.empty()) {
+    std::string report = "[";
+    for (const std::string& line : outcome.applied) {
+      if (report.size() > 1) report += ',';
+      report += effect::quote_json(core::bound_text(line));
+    }
+    witness.jail_applied(report + ']');
+  }
+  for (std::size_t i = 0; i < outcome.denials.size(); ++i) {
+    spi::Denial& denial = outcome.denials[i];
+    const bool fatal = outcome.ended_by_denial && outcome.kind == spi::Outcome::Kind::infrastructure &&
+                       i + 1 == outcome.denials.size();
+    witness.access_denied({core::bound_text(denial.syscall), core::bound_text(denial.object),
+                           core::bound_text(denial.rule),
+                           fatal ? effect::AfterDenial::ended : effect::AfterDenial::went_on});
+  }
+}
+
 }  // namespace
 
 core::Result<std::unique_ptr<SandboxEffect>> SandboxEffect::create(std::shared_ptr<ScriptReader> scripts,
@@ -209,16 +229,17 @@ SandboxEffect::SandboxEffect(std::shared_ptr<ScriptReader> scripts, std::shared_
 
 SandboxEffect::~SandboxEffect() = default;
 
-Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_token& stop,
-                              core::Deadline deadline) const {
+Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
+                              effect::Witness* witness) const {
   if (stop.stop_requested()) return cancelled();
-  Reply reply = run(input, stop, deadline);
+  Reply reply = run(input, stop, deadline, witness);
   // A stop that came while the outcome was worked on wins too: nobody waits for it any more.
   if (stop.stop_requested()) return cancelled();
   return reply;
 }
 
-Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline) const {
+Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
+                         effect::Witness* witness) const {
   const Limits limits = limits_of(input.limits, options_);
   if (auto why = bad_limits(limits)) return refused_input(*why);
   std::optional<Shape> shape;
@@ -242,8 +263,11 @@ Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& s
   const std::chrono::milliseconds patience = limits.run.wall_clock + options_.backend_grace;
   const core::Deadline own = core::Deadline::after(patience);
   const bool callers_first = deadline.when() < own.when();
-  Settled settled = run_backend(*backend_, std::move(script).value(), std::move(value.text), limits.run, stop,
-                                callers_first ? deadline : own);
+  spi::Request request{std::move(script).value(), std::move(value.text), limits.run, witness != nullptr, {}};
+  Settled settled = run_backend(*backend_, std::move(request), stop, callers_first ? deadline : own);
+  if (auto* outcome = std::get_if<spi::Outcome>(&settled); outcome != nullptr && witness != nullptr) {
+    tell(*witness, *outcome);
+  }
   if (stop.stop_requested() || std::holds_alternative<Stopped>(settled)) return cancelled();
   if (auto* outcome = std::get_if<spi::Outcome>(&settled)) return map_outcome(std::move(*outcome), limits, shape);
   if (std::holds_alternative<MissedDeadline>(settled)) {
@@ -280,7 +304,7 @@ effect::Reply<std::string> SandboxEffect::execute(std::string_view input_json, c
   if (call.stop.stop_requested()) return cancelled();
   const auto input = SandboxEvalInput::parse(input_json);
   if (!input.ok()) return effect::untyped(input.error());
-  Reply reply = evaluate(input.value(), call.stop, call.deadline);
+  Reply reply = evaluate(input.value(), call.stop, call.deadline, call.witness);
   if (reply.ok()) return std::move(reply).value().value_json;
   if (reply.is_typed()) return to_typed(reply.typed());
   if (reply.is_cancelled()) return std::move(reply).cancelled();

@@ -55,6 +55,45 @@ TEST(SandboxEffect, GivesTheBackendTheRequest) {
   EXPECT_EQ(seen.limits.memory_bytes, 8U);
 }
 
+class Notes final : public effect::Witness {
+ public:
+  void access_denied(effect::AccessDenial denial) override { denials.push_back(std::move(denial)); }
+  void egress_denied(effect::EgressDenial /*denial*/) override { ADD_FAILURE(); }
+  void jail_applied(std::string report_json) override { reports.push_back(std::move(report_json)); }
+  std::vector<effect::AccessDenial> denials;
+  std::vector<std::string> reports;
+};
+
+// JRN-8, JAIL-13: what the backend knows of the boundary goes to the witness, bounded, and is asked for only when there
+// is one.
+TEST(SandboxEffect, TellsTheWitness) {
+  bool explain = false;
+  Outcome outcome = Outcome::infrastructure("gone");
+  outcome.applied = {"landlock: ABI 2", "two\n\"lines\"\xFF"};
+  outcome.denials = {{"openat", "/etc/passwd", "no files"}, {"socket", std::string(9000, 'x'), "no sockets"}};
+  outcome.ended_by_denial = true;
+  const Bench bench(std::make_shared<FakeBackend>([&](const spi::Request& request) {
+    explain = request.explain;
+    return spi::ready(outcome);
+  }));
+  Notes notes;
+  EXPECT_TRUE(bench.effect->evaluate(bench.input(), {}, core::Deadline::never(), &notes).is_untyped());
+  EXPECT_TRUE(explain);
+  EXPECT_EQ(notes.reports, (std::vector<std::string>{"[\"landlock: ABI 2\",\"two\\n\\\"lines\\\"\xEF\xBF\xBD\"]"}));
+  ASSERT_EQ(notes.denials.size(), 2U);
+  EXPECT_EQ(notes.denials[0].object, "/etc/passwd");
+  EXPECT_EQ(notes.denials[0].after, effect::AfterDenial::went_on);
+  EXPECT_EQ(notes.denials[1].after, effect::AfterDenial::ended);
+  EXPECT_EQ(notes.denials[1].object.size(), 2048U);
+  EXPECT_TRUE(bench.run().is_untyped());
+  EXPECT_FALSE(explain);
+  outcome = Outcome::ok("1");
+  outcome.denials = {{"openat", "", "no files"}};
+  outcome.ended_by_denial = true;  // a backend that contradicts itself
+  EXPECT_TRUE(bench.effect->evaluate(bench.input(), {}, core::Deadline::never(), &notes).ok());
+  EXPECT_EQ(notes.denials.back().after, effect::AfterDenial::went_on);
+}
+
 // SBX-4, SBX-21: each row of the table, run through the effect.
 TEST(SandboxEffect, MapsEachOutcomeByTheTable) {
   EXPECT_EQ(outcome_table().size(), 7U);

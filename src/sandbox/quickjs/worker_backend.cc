@@ -27,6 +27,17 @@ SpiOutcome limit_of(LimitKind kind) {
   return {};
 }
 
+SpiOutcome with_explanation(SpiOutcome outcome, std::optional<Explanation> explanation) {
+  if (!explanation) return outcome;
+  outcome.applied = std::move(explanation->applied);
+  outcome.denials.reserve(explanation->denied.size());
+  for (Explanation::Denied& denied : explanation->denied) {
+    outcome.denials.push_back({std::move(denied.syscall), std::move(denied.object), std::move(denied.rule)});
+  }
+  outcome.ended_by_denial = explanation->ended_by_denial;
+  return outcome;
+}
+
 // Throws WorkerStartUpError: the interface's way to let an error keep its type (SBX-19).
 SpiOutcome to_spi(Outcome outcome) {
   switch (outcome.kind) {
@@ -63,7 +74,8 @@ class WorkerEvaluation final : public spi::Evaluation {
     }
     auto outcome = run_->poll();
     if (!outcome) return std::nullopt;
-    return to_spi(*std::move(outcome));
+    std::optional<Explanation> explanation = std::move(outcome->explanation);
+    return with_explanation(to_spi(*std::move(outcome)), std::move(explanation));
   }
 
  private:
@@ -97,6 +109,7 @@ class WorkerBackend final : public spi::SandboxBackend {
     run.limits.wall_clock = request.limits.wall_clock;
     run.limits.memory_bytes = request.limits.memory_bytes;
     run.limits.cpu = options_.cpu;
+    run.explain = request.explain;
     // JSON text of the result lies in the run's memory before it is sent, so this never is what ends a run.
     run.limits.output_bytes = std::min(request.limits.memory_bytes, options_.pool.max_transfer_bytes);
     auto started = pool->start(std::move(run));

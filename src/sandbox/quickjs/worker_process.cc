@@ -1,5 +1,7 @@
 #include "worker_process.h"
 
+#include <csignal>
+
 #include "heddle/core/text.h"
 #include "heddle/sandbox/protocol/protocol.h"
 
@@ -65,9 +67,10 @@ void WorkerProcess::add_denials(Explanation& explanation) {
   explanation.dropped = taken.value().dropped;
   for (jail::Denial& denial : taken.value().denials) {
     std::string line = jail::to_line(denial);
-    explanation.denied.push_back(
-        {std::move(denial.syscall), std::move(line), std::move(denial.rule), std::move(denial.hint)});
+    explanation.denied.push_back({std::move(denial.syscall), std::move(denial.observed), std::move(line),
+                                  std::move(denial.rule), std::move(denial.hint)});
   }
+  explanation.ended_by_denial = ended_by_denial_ && !explanation.denied.empty();
 }
 
 std::string WorkerProcess::describe_end() {
@@ -77,6 +80,8 @@ std::string WorkerProcess::describe_end() {
   if (!waited.ok()) return waited.error().message();
   if (!waited.value()) return "it cannot be killed";
   const jail::Death& death = *waited.value();
+  ended_by_denial_ = death.kind == jail::Death::Kind::denial_quota ||
+                     (death.kind == jail::Death::Kind::signalled && death.code == SIGSYS);
   if (death.kind == jail::Death::Kind::killed) return "it closed its channel and was killed";
   return "it " + jail::describe(death);
 }

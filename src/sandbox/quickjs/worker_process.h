@@ -53,6 +53,7 @@ class WorkerProcess {
 
   jail::Guest guest_;
   wire::Channel channel_;
+  bool ended_by_denial_ = false;
   core::TimePoint spawned_at_ = core::Clock::now();
   core::TimePoint idle_since_ = spawned_at_;
   std::uint32_t runs_ = 0;

@@ -59,8 +59,10 @@ class SandboxEffect final : public effect::Effect {
   /// + grace. In this order: the input is checked, the script fetched and verified, the backend run, its outcome mapped
   /// by outcome_table(), the output bounded, its shape checked. Whatever comes, a requested stop gives
   /// Cancelled{"sandbox: cancelled"}.
+  /// A `witness` is told what confined the run and what the kernel refused it, where the backend knows.
   [[nodiscard]] Reply evaluate(const SandboxEvalInput& input, const std::stop_token& stop = {},
-                               core::Deadline deadline = core::Deadline::never()) const;
+                               core::Deadline deadline = core::Deadline::never(),
+                               effect::Witness* witness = nullptr) const;
 
   [[nodiscard]] const spi::Capabilities& capabilities() const noexcept { return capabilities_; }
 
@@ -78,7 +80,8 @@ class SandboxEffect final : public effect::Effect {
   SandboxEffect(std::shared_ptr<ScriptReader> scripts, std::shared_ptr<spi::SandboxBackend> backend,
                 SandboxEffectOptions options, spi::Capabilities capabilities);
 
-  [[nodiscard]] Reply run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline) const;
+  [[nodiscard]] Reply run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
+                          effect::Witness* witness) const;
 
   const std::shared_ptr<ScriptReader> scripts_;
   const std::shared_ptr<spi::SandboxBackend> backend_;

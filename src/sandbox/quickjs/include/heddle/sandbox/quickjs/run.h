@@ -32,12 +32,14 @@ struct RunRequest {
 struct Explanation {
   struct Denied {
     std::string syscall;  ///< "openat"; "unknown" where the filter ended the worker and nobody was told
+    std::string object;   ///< "/etc/passwd", as observed; empty where there is none
     std::string line;     ///< "openat /etc/passwd (observed): seccomp: a script has no files"
     std::string rule;     ///< "seccomp: a script has no files"
     std::string hint;     ///< what would have to change
   };
   std::vector<std::string> applied;  ///< a fact each; empty when the worker ended before it could be asked
   std::vector<Denied> denied;        ///< in order
+  bool ended_by_denial = false;      ///< the last of them ended the worker
   std::uint64_t dropped = 0;         ///< denials of this worker's that found no room with the supervisor
 };
 

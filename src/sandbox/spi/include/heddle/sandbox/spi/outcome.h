@@ -6,10 +6,19 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace heddle::sandbox::spi {
 
 enum class LimitKind : std::uint8_t { cpu = 1, memory, wall_clock };
+
+/// The kernel refused the process of a run a system call, as the host's side of the boundary learned it. What the
+/// guest says about itself does not belong here.
+struct Denial {
+  std::string syscall;  ///< "openat"; "unknown" where nobody was told
+  std::string object;   ///< a path or an address; empty where the kernel does not tell
+  std::string rule;     ///< what refused: "seccomp: a script has no files"
+};
 
 struct Outcome {
   enum class Kind : std::uint8_t {
@@ -29,6 +38,11 @@ struct Outcome {
   /// threw: where in the script, from 1; 0 when unknown. For people only, since a script can forge it.
   std::uint32_t line = 0;
   std::uint32_t column = 0;
+
+  // Where Request::explain asks for it and the boundary knows; they decide nothing.
+  std::vector<std::string> applied;  ///< what confined the run, a line each
+  std::vector<Denial> denials;       ///< what it was refused, in order
+  bool ended_by_denial = false;      ///< infrastructure: the last of them ended the run
 
   [[nodiscard]] static Outcome ok(std::string value_json);
   /// For a completion value that JSON does not know (undefined, a function): delivered as null.

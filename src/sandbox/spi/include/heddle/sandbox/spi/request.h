@@ -18,6 +18,7 @@ struct Request {
   std::string script;      ///< source text; its content address has been verified
   std::string input_json;  ///< one JSON value (RFC 8259, UTF-8), bounded; the script sees it parsed, as `input`
   Limits limits;
+  bool explain = false;  ///< fill Outcome::applied and denials, where the boundary knows them
   /// Fires when the caller gave up or the deadline passed. From then on nobody takes the outcome: end the run. A
   /// callback on it may run on another thread; it must be quick and must not throw.
   std::stop_token stop;
