@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -14,6 +16,7 @@
 
 #include "heddle/core/check.h"
 #include "heddle/core/clock.h"
+#include "heddle/journal/core/replay.h"
 #include "heddle/journal/sqlite/sqlite.h"
 
 namespace heddle::bench {
@@ -123,12 +126,50 @@ void measure_appends(const std::filesystem::path& folder) {
   }
 }
 
+long peak_kib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// A journal of many facts, half of them outcomes: writing it, folding it from the start and from a snapshot.
+void measure_replay(const std::filesystem::path& folder, int facts) {
+  const auto store = journal::open_sqlite(folder / "long").value();
+  const auto timed = [](const char* what, const auto& work) {
+    const core::TimePoint begin = Clock::now();
+    work();
+    fmt::print("{:<42}{:>14.2f} s{:>10} MiB peak\n", what, seconds(Clock::now() - begin), peak_kib() / 1024);
+  };
+  fmt::print("\n{} facts\n", facts);
+  timed("append, 1000 at a time", [&] {
+    std::vector<Draft> drafts;
+    for (int i = 0; i < facts; ++i) {
+      Draft draft = outcome(i / 2);
+      if (i % 2 == 0) draft.kind = Kind::intent;
+      draft.flow += std::to_string(i / 2 % 1000);
+      drafts.push_back(std::move(draft));
+      if (drafts.size() == 1000 || i + 1 == facts) {
+        HEDDLE_CHECK(store->append(drafts, {}).ok());
+        drafts.clear();
+      }
+    }
+  });
+  timed("replay from the start", [&] { HEDDLE_CHECK(journal::replay(*store, {}, journal::From::start).ok()); });
+  timed("replay of one flow in a thousand",
+        [&] { HEDDLE_CHECK(journal::replay(*store, "nightly-report7", journal::From::start).ok()); });
+  timed("snapshot", [&] { HEDDLE_CHECK(journal::take_snapshot(*store, {}).ok()); });
+  timed("replay from the snapshot",
+        [&] { HEDDLE_CHECK(journal::replay(*store, {}, journal::From::newest_snapshot).ok()); });
+}
+
 }  // namespace
 }  // namespace heddle::bench
 
-int main() {
+int main(int argc, char** argv) {
+  const int facts = argc > 1 ? std::atoi(argv[1]) : 1'000'000;
   std::string pattern = (std::filesystem::temp_directory_path() / "heddle-bench-XXXXXX").string();
   HEDDLE_CHECK(::mkdtemp(pattern.data()) != nullptr);
   heddle::bench::measure_appends(pattern);
+  heddle::bench::measure_replay(pattern, facts);
   std::filesystem::remove_all(pattern);
 }

@@ -2,6 +2,7 @@
 // the process that dies. It writes what was acknowledged to a pipe that the test reads.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +91,11 @@ Child spawn(const std::string& path, const std::string& round) {
   return child;
 }
 
+void await_acknowledgement(const core::Fd& pipe) {
+  pollfd item{pipe.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&item, 1, 20'000), 1);
+}
+
 // The facts of one append are next to each other and all there.
 void expect_whole_appends(const std::vector<Fact>& facts) {
   for (std::size_t i = 0; i < facts.size();) {
@@ -114,7 +120,9 @@ TEST(JournalKill, NothingAcknowledgedIsLost) {
     const std::string round = std::to_string(i);
     open_meanwhile = i % 2 == 1 ? open_sqlite(folder.file()).value() : nullptr;
     const Child child = spawn(folder.file(), round);
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
+    // Half of the rounds die amid appends, the others anywhere, opening the journal included.
+    if (i % 4 < 2) await_acknowledgement(child.acknowledgements);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
     ASSERT_TRUE(child.pidfd.send_signal(SIGKILL).ok());
     const std::string bytes = core::read_all(child.acknowledgements, 64U << 20).value();
     int status = 0;

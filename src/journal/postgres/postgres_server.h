@@ -1,0 +1,36 @@
+// A PostgreSQL server of a test's own: Debian's programs, a folder and a UNIX socket of its own, an ordinary user.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace heddle::journal::testing {
+
+class PostgresServer {
+ public:
+  /// Null, and why, where no server can be started.
+  static std::unique_ptr<PostgresServer> start(std::string& reason);
+  PostgresServer(const PostgresServer&) = delete;
+  PostgresServer& operator=(const PostgresServer&) = delete;
+  ~PostgresServer();
+
+  [[nodiscard]] std::string conninfo(const std::string& database) const;
+
+  /// As a crash of the machine is to its clients: no goodbye, and recovery at the next start.
+  void stop_at_once();
+  bool start_again();
+
+ private:
+  PostgresServer() = default;
+
+  std::filesystem::path programs_;
+  std::filesystem::path folder_;
+  uid_t uid_ = 0;
+  gid_t gid_ = 0;
+  pid_t pid_ = -1;
+};
+
+}  // namespace heddle::journal::testing

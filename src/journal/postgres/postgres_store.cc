@@ -1,0 +1,342 @@
+// Threads: one session writes and belongs to the thread that leads the group commit; each reading thread takes a
+// session from a pool. Machines: the row of table journal is the lock, so the order of sequences is the order of
+// commits.
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "heddle/journal/postgres/postgres.h"
+#include "reading.h"
+#include "session.h"
+#include "statements.h"
+
+namespace heddle::journal {
+namespace {
+
+using core::Errc;
+
+// Appends of other processes are seen by looking; NOTIFY would serialise all commits of the database.
+constexpr auto kLookAgain = std::chrono::milliseconds(100);
+constexpr auto kTryAgain = std::chrono::milliseconds(50);
+
+core::Result<void> make_tables(Session& session, const Wait& wait) {
+  const std::string schema = kSchema.text();
+  const Digest none;
+  const auto run = [&](Sql sql, const std::vector<Parameter>& parameters = {}) -> core::Result<void> {
+    const auto done = session.run(sql, parameters, wait);
+    if (!done.ok()) return done.error();
+    return {};
+  };
+  HEDDLE_TRY(run(pg::kBegin));
+  for (const Sql& sql : {pg::kMakeLock, pg::kMakeSchema, pg::kMakeFact, pg::kMakeBody, pg::kMakeFlow, pg::kMakeIndex,
+                         pg::kMakeJournal}) {
+    HEDDLE_TRY(run(sql));
+  }
+  HEDDLE_TRY(run(pg::kMakeHead, {Parameter::text(schema), Parameter::bytes(none.raw())}));
+  return run(pg::kCommit);
+}
+
+core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wait) {
+  HEDDLE_ASSIGN(const Rows rows, session.run(pg::kServerIsSafe, {}, wait));
+  HEDDLE_ASSIGN(const std::int64_t fsync, rows.number_at(0, 0));
+  HEDDLE_ASSIGN(const std::int64_t utf8, rows.number_at(0, 1));
+  HEDDLE_ASSIGN(const std::int64_t there, rows.number_at(0, 2));
+  const auto unsupported = [](std::string_view what) {
+    return core::make_error(Errc::unsupported, "open the journal", what);
+  };
+  if (fsync == 0) return unsupported("the server runs with fsync=off, so nothing would be durable; turn it on");
+  if (utf8 == 0) return unsupported("the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
+  if (there == 0) {
+    if (mode == PostgresMode::existing) {
+      return core::make_error(Errc::not_found, "open the journal", "the database has no schema heddle");
+    }
+    HEDDLE_TRY(make_tables(session, wait));
+  }
+  const auto head = pg::head_of(session.run(pg::kReadHead, {}, wait));
+  if (!head.ok()) return head.error();
+  return {};
+}
+
+class Connector {
+ public:
+  Connector(std::string conninfo, PostgresOptions options)
+      : conninfo_(std::move(conninfo)), options_(std::move(options)) {}
+
+  core::Result<std::unique_ptr<Session>> connect(const Wait& wait) const {
+    HEDDLE_ASSIGN(std::unique_ptr<Session> session, Session::connect(conninfo_, wait));
+    HEDDLE_TRY(recognise(*session, options_.mode, wait));
+    return session;
+  }
+
+  /// Tries again until it works, `patience` or the wait is over. What is no matter of connecting is an error at once.
+  core::Result<std::unique_ptr<Session>> connect_patiently(const Wait& wait, core::Deadline patience) const {
+    const Wait both{wait.stop, core::Deadline::earlier(wait.deadline, patience)};
+    for (;;) {
+      auto session = connect(both);
+      if (session.ok() || session.error().code != Errc::disconnected) return session;
+      if (both.deadline.passed() && !wait.deadline.passed()) return session;
+      if (auto over = wait_over(wait, "connect to PostgreSQL", session.error().context)) return *std::move(over);
+      std::this_thread::sleep_for(kTryAgain);
+    }
+  }
+
+  [[nodiscard]] core::Duration patience() const { return options_.patience; }
+
+ private:
+  std::string conninfo_;
+  PostgresOptions options_;
+};
+
+// How long one call goes on trying: counted from when it first finds the server gone. A server that is there but slow
+// is waited for as long as the caller's Wait says; one that is silent is found by TCP (session.cc).
+class Patience {
+ public:
+  explicit Patience(const Connector& connector) : connector_(connector) {}
+
+  [[nodiscard]] core::Deadline deadline() {
+    if (!begun_) deadline_ = core::Deadline::after(connector_.patience());
+    begun_ = true;
+    return deadline_;
+  }
+  /// May this error be answered by trying again?
+  [[nodiscard]] bool allows(const core::Error& error) {
+    return error.code == Errc::disconnected && !deadline().passed();
+  }
+
+ private:
+  const Connector& connector_;
+  bool begun_ = false;
+  core::Deadline deadline_ = core::Deadline::never();
+};
+
+class Writer {
+ public:
+  Writer(const Connector& connector, std::unique_ptr<Session> session)
+      : connector_(connector), session_(std::move(session)) {}
+
+  CommitResult commit(std::span<Job* const> batch, const Wait& wait) {
+    using Status = CommitResult::Status;
+    Patience patience(connector_);
+    const auto failed = [](core::Error error, bool begun) {
+      const bool waited = error.code == Errc::timed_out || error.code == Errc::cancelled;
+      return CommitResult{waited && !begun ? Status::not_begun : Status::failed, std::move(error)};
+    };
+    for (;;) {
+      if (session_ == nullptr || !session_->usable()) {
+        auto session = connector_.connect_patiently(wait, patience.deadline());
+        if (!session.ok()) return failed(session.error(), false);
+        session_ = std::move(session).value();
+      }
+      auto locked = lock(wait);
+      if (!locked.ok()) {
+        if (patience.allows(locked.error())) continue;
+        return failed(locked.error(), false);
+      }
+      // From here on it is seen through: the caller's Wait does not count any more, the server's absence does.
+      auto written = write(batch, locked.value(), {});
+      if (written.ok()) {
+        const auto committed = session_->run(pg::kCommit, {}, {});
+        if (committed.ok()) {
+          sequencer_.committed();
+          return {};
+        }
+        written = committed.error();
+        if (committed.error().code == Errc::disconnected) {
+          auto found = was_committed(patience);
+          if (!found.ok()) {
+            core::Error error = found.error();
+            error.context += "; whether the facts are stored is not known";
+            return failed(std::move(error), true);
+          }
+          if (found.value()) return {};
+          continue;
+        }
+      }
+      if (patience.allows(written.error())) continue;
+      session_.reset();  // the server rolls back; a pipeline may be half sent
+      return failed(written.error(), true);
+    }
+  }
+
+ private:
+  core::Result<HeadRow> lock(const Wait& wait) {
+    const auto begun = session_->run(pg::kBegin, {}, wait);
+    if (!begun.ok()) return begun.error();
+    auto head = pg::head_of(session_->run(pg::kLockHead, {}, wait));
+    if (!head.ok() && session_->usable()) (void)session_->run(pg::kRollback, {}, wait);
+    return head;
+  }
+
+  core::Result<void> write(std::span<Job* const> batch, const HeadRow& head, const Wait& wait) {
+    const std::string schema = kSchema.text();
+    const Time time = now();
+    sequencer_.begin(head.head, time);
+    const auto count_of = [&](const std::string& flow) { return pg::facts_of(*session_, flow, wait); };
+    // Numbering looks counts up, which cannot be done amid the inserts' pipeline.
+    std::vector<NewRow> rows;
+    for (Job* const job : batch) {
+      job->receipt.first = sequencer_.head().sequence + 1;
+      for (const Draft& draft : job->drafts) {
+        HEDDLE_ASSIGN(NewRow row, sequencer_.next(draft, count_of));
+        rows.push_back(row);
+      }
+      job->receipt.last = sequencer_.head().sequence;
+    }
+    // Large bodies first: each of their statements is prepared outside the pipeline.
+    for (const NewRow& row : rows) {
+      if (!row.body_digest || row.body_inline()) continue;
+      const auto done = session_->run(
+          pg::kInsertBody, {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait);
+      if (!done.ok()) return done.error();
+    }
+    for (const auto& [flow, facts] : sequencer_.changed_flows()) {
+      const auto done = session_->run(
+          pg::kSetFlow, {Parameter::text(flow), Parameter::number(static_cast<std::int64_t>(facts))}, wait);
+      if (!done.ok()) return done.error();
+    }
+    const std::string newest = std::max(head.schema, kSchema).text();
+    const auto done = session_->run(
+        pg::kSetHead,
+        {Parameter::text(newest), Parameter::number(static_cast<std::int64_t>(sequencer_.head().sequence)),
+         Parameter::bytes(sequencer_.head().checksum.raw())},
+        wait);
+    if (!done.ok()) return done.error();
+    for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
+    return session_->finish(wait);
+  }
+
+  core::Result<void> send_fact(const NewRow& row, Time time, std::string_view schema, const Wait& wait) {
+    const Draft& draft = *row.draft;
+    return session_->send(
+        pg::kInsertFact,
+        {Parameter::number(static_cast<std::int64_t>(row.sequence)),
+         Parameter::number(static_cast<std::int64_t>(row.ordinal)), Parameter::bytes(row.checksum.raw()),
+         Parameter::text(schema), Parameter::number(time.time_since_epoch().count()), Parameter::text(draft.flow),
+         Parameter::text(draft.effect), Parameter::text(kind_name(draft.kind)), Parameter::text(draft.payload),
+         row.body_digest ? Parameter::bytes(row.body_digest->raw()) : Parameter::null(),
+         row.body_inline() ? Parameter::text(*draft.body) : Parameter::null()},
+        wait);
+  }
+
+  // After a COMMIT without an answer. Taking the lock waits for the lost session's transaction to end one way or the
+  // other; then the last fact of the batch is there with our checksum, which covers all before it, or it never will be.
+  core::Result<bool> was_committed(Patience& patience) {
+    const Head ours = sequencer_.head();
+    for (;;) {
+      HEDDLE_ASSIGN(session_, connector_.connect_patiently({}, patience.deadline()));
+      const auto locked = lock({});
+      if (!locked.ok()) {
+        if (patience.allows(locked.error())) continue;
+        return locked.error();
+      }
+      const auto rows =
+          session_->run(pg::kChecksumOf, {Parameter::number(static_cast<std::int64_t>(ours.sequence))}, {});
+      if (!rows.ok()) {
+        if (patience.allows(rows.error())) continue;
+        return rows.error();
+      }
+      const bool found = rows.value().count() == 1 && rows.value().bytes_at(0, 0) == ours.checksum.raw();
+      (void)session_->run(pg::kRollback, {}, {});
+      return found;
+    }
+  }
+
+  const Connector& connector_;
+  std::unique_ptr<Session> session_;
+  Sequencer sequencer_;
+};
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(Connector connector, std::unique_ptr<Session> session)
+      : connector_(std::move(connector)),
+        writer_(connector_, std::move(session)),
+        group_([this](std::span<Job* const> batch, const Wait& wait) { return writer_.commit(batch, wait); }) {}
+
+  core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait) override {
+    auto receipt = group_.append(drafts, wait);
+    if (receipt.ok()) bell_.ring();
+    return receipt;
+  }
+
+  core::Result<Page> read(const Query& query, const Wait& wait) override {
+    return with_session<Page>(wait, [&](Session& session) { return pg::read(session, query, wait); });
+  }
+
+  core::Result<Page> follow(const Query& query, const Wait& wait) override {
+    Query rest = query;
+    const Wait no_deadline{wait.stop, core::Deadline::never()};
+    for (;;) {
+      const std::uint32_t seen = bell_.state();
+      HEDDLE_ASSIGN(Page page, read(rest, no_deadline));
+      if (!page.facts.empty() || wait.deadline.passed()) return page;
+      if (auto over = wait_over(no_deadline, "follow the journal", "")) return *std::move(over);
+      rest.from = page.next;
+      bell_.wait(seen, {wait.stop, core::Deadline::earlier(core::Deadline::after(kLookAgain), wait.deadline)});
+    }
+  }
+
+  core::Result<Head> head(const Wait& wait) override {
+    return with_session<Head>(wait, [&](Session& session) -> core::Result<Head> {
+      HEDDLE_ASSIGN(const HeadRow row, pg::head_of(session.run(pg::kReadHead, {}, wait)));
+      return row.head;
+    });
+  }
+
+  /// PostgreSQL looks after its own pages (initdb --data-checksums); what is ours is in the facts.
+  core::Result<void> check_storage(const Wait& wait) override {
+    const auto found = head(wait);
+    if (!found.ok()) return found.error();
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kIdleSessions = 4;
+
+  // Reading changes nothing, so what a lost connection interrupted is done again.
+  template <class T, class Work>
+  core::Result<T> with_session(const Wait& wait, const Work& work) {
+    Patience patience(connector_);
+    for (;;) {
+      std::unique_ptr<Session> session = take_idle();
+      if (session == nullptr) {
+        HEDDLE_ASSIGN(session, connector_.connect_patiently(wait, patience.deadline()));
+      }
+      core::Result<T> result = work(*session);
+      if (!result.ok() && patience.allows(result.error())) continue;
+      give_back(std::move(session));
+      return result;
+    }
+  }
+
+  std::unique_ptr<Session> take_idle() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    std::unique_ptr<Session> session = std::move(idle_.back());
+    idle_.pop_back();
+    return session;
+  }
+
+  void give_back(std::unique_ptr<Session> session) {
+    const std::lock_guard lock(mutex_);
+    if (session->usable() && idle_.size() < kIdleSessions) idle_.push_back(std::move(session));
+  }
+
+  const Connector connector_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Session>> idle_;
+  Writer writer_;
+  GroupCommit group_;
+  Bell bell_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Store>> open_postgres(const std::string& conninfo, const PostgresOptions& options,
+                                                   const Wait& wait) {
+  Connector connector(conninfo, options);
+  HEDDLE_ASSIGN(std::unique_ptr<Session> session, connector.connect(wait));
+  return std::unique_ptr<Store>(std::make_unique<PostgresStore>(std::move(connector), std::move(session)));
+}
+
+}  // namespace heddle::journal

@@ -1,0 +1,190 @@
+// The suite of stores against a real server, and what only a server can do: go away. Exits with 77 (skipped) where no
+// server is installed, or with a failure when HEDDLE_REQUIRE names "postgres".
+#include "heddle/journal/postgres/postgres.h"
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "heddle/core/check.h"
+#include "heddle/journal/core/replay.h"
+#include "postgres_server.h"
+#include "testing/backend.h"
+
+namespace heddle::journal::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Deadline;
+using core::Errc;
+
+constexpr const char* kDatabase = "postgres";  // where the server keeps nothing of its own
+
+PostgresServer* server = nullptr;  // of main's, for the factory that the suite calls
+
+void run_sql(const std::string& database, const std::string& sql) {
+  PGconn* const connection = ::PQconnectdb(server->conninfo(database).c_str());
+  ASSERT_EQ(::PQstatus(connection), CONNECTION_OK) << ::PQerrorMessage(connection);
+  PGresult* const result = ::PQexec(connection, sql.c_str());
+  const ExecStatusType status = ::PQresultStatus(result);
+  EXPECT_TRUE(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) << ::PQerrorMessage(connection) << sql;
+  ::PQclear(result);
+  ::PQfinish(connection);
+}
+
+// One at a time: each begins with an empty database.
+class PostgresBackend final : public Backend {
+ public:
+  PostgresBackend() {
+    testing::run_sql(kDatabase, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS heddle CASCADE");
+  }
+  std::unique_ptr<Store> open() override { return try_open().value(); }
+  core::Result<std::unique_ptr<Store>> try_open() override { return open_postgres(conninfo()); }
+  void run_sql(const std::string& sql) override { testing::run_sql(kDatabase, "SET search_path = heddle;" + sql); }
+  std::string blob(std::string_view bytes) override { return "'\\x" + Digest::from_raw(bytes)->hex() + "'::bytea"; }
+  [[nodiscard]] std::string conninfo() const { return server->conninfo(kDatabase); }
+};
+
+const Draft kDraft{"f", "a", Kind::intent, "{}", std::nullopt};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend() { return std::make_unique<PostgresBackend>(); }
+
+namespace {
+
+TEST(Postgres, ReportsWhatIsMissing) {
+  PostgresBackend backend;
+  EXPECT_EQ(open_postgres(backend.conninfo(), {PostgresMode::existing, 1s}).error().code, Errc::not_found);
+  EXPECT_EQ(open_postgres("host=/nowhere dbname=x", {PostgresMode::create, 1s}).error().code, Errc::disconnected);
+  EXPECT_TRUE(backend.try_open().ok());
+  EXPECT_TRUE(open_postgres(backend.conninfo(), {PostgresMode::existing, 1s}).ok());
+}
+
+// JRN-5: a server that does not sync is not a journal.
+TEST(Postgres, RefusesAServerThatDoesNotSync) {
+  PostgresBackend backend;
+  run_sql(kDatabase, "ALTER SYSTEM SET fsync = off");
+  run_sql(kDatabase, "SELECT pg_reload_conf()");
+  std::this_thread::sleep_for(500ms);
+  const auto refused = backend.try_open();
+  run_sql(kDatabase, "ALTER SYSTEM RESET fsync");
+  run_sql(kDatabase, "SELECT pg_reload_conf()");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::unsupported);
+  std::this_thread::sleep_for(500ms);
+}
+
+TEST(Postgres, WaitsForALockAndNoLonger) {
+  PostgresBackend backend;
+  const auto store = backend.open();
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  PGconn* const other = ::PQconnectdb(backend.conninfo().c_str());
+  ::PQclear(::PQexec(other, "BEGIN"));
+  ::PQclear(::PQexec(other, "SELECT 1 FROM heddle.journal FOR UPDATE"));
+  EXPECT_EQ(store->append_one(kDraft, {{}, Deadline::after(50ms)}).error().code, Errc::timed_out);
+  EXPECT_EQ(store->read({}, {}).value().facts.size(), 1U);
+  ::PQfinish(other);
+  EXPECT_EQ(store->append_one(kDraft, {{}, Deadline::after(20s)}).value(), 2U);
+}
+
+// Threads append while `disturb` does its worst; every acknowledged fact is there once, in each thread's order.
+template <class Disturb>
+void append_while(Store& store, const Disturb& disturb) {
+  constexpr int thread_count = 4;
+  std::atomic<bool> done{false};
+  std::vector<std::set<std::uint64_t>> acknowledged(thread_count);
+  std::vector<std::thread> threads;
+  threads.reserve(thread_count);
+  for (int t = 0; t < thread_count; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; !done; ++i) {
+        const auto receipt = store.append_one({std::to_string(t), std::to_string(i), Kind::intent, "{}", {}});
+        ASSERT_TRUE(receipt.ok()) << receipt.error().message();
+        EXPECT_TRUE(acknowledged[static_cast<std::size_t>(t)].insert(receipt.value()).second);
+      }
+    });
+  }
+  disturb();
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < thread_count; ++t) {
+    Query query;
+    query.flow = std::to_string(t);
+    query.limit = 1'000'000;
+    const Page page = store.read(query, {}).value();
+    std::set<std::uint64_t> found;
+    int next = 0;
+    for (const Fact& fact : page.facts) {
+      EXPECT_EQ(fact.effect, std::to_string(next++));
+      found.insert(fact.sequence);
+    }
+    EXPECT_EQ(found, acknowledged[static_cast<std::size_t>(t)]);
+    EXPECT_FALSE(found.empty());
+  }
+  EXPECT_TRUE(verify(store).ok());
+}
+
+// JRN-2, JRN-5: sessions that are cut at any moment cost time, and neither lose nor double a fact.
+TEST(Postgres, CutSessionsNeitherLoseNorDouble) {
+  PostgresBackend backend;
+  const auto store = open_postgres(backend.conninfo(), {PostgresMode::create, 10min}).value();
+  append_while(*store, [] {
+    for (int i = 0; i < 40; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 + i % 7 * 5));
+      run_sql(kDatabase, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'heddle'");
+    }
+  });
+}
+
+// JRN-2, JRN-5: the server dies without a goodbye and comes back.
+TEST(Postgres, AServerThatComesBackIsWaitedFor) {
+  PostgresBackend backend;
+  const auto store = open_postgres(backend.conninfo(), {PostgresMode::create, 10min}).value();
+  append_while(*store, [] {
+    for (int i = 0; i < 2; ++i) {
+      std::this_thread::sleep_for(500ms);
+      server->stop_at_once();
+      std::this_thread::sleep_for(100ms);
+      ASSERT_TRUE(server->start_again());
+    }
+    std::this_thread::sleep_for(500ms);
+  });
+}
+
+TEST(Postgres, AServerThatStaysAwayIsAnError) {
+  PostgresBackend backend;
+  const auto store = open_postgres(backend.conninfo(), {PostgresMode::create, 300ms}).value();
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  server->stop_at_once();
+  const auto append = store->append_one(kDraft);
+  const auto timed = store->append_one(kDraft, {{}, Deadline::after(20ms)});
+  const auto read = store->read({}, {});
+  ASSERT_TRUE(server->start_again());
+  EXPECT_EQ(append.error().code, Errc::disconnected) << append.error().message();
+  EXPECT_EQ(timed.error().code, Errc::timed_out) << timed.error().message();
+  EXPECT_EQ(read.error().code, Errc::disconnected) << read.error().message();
+  EXPECT_EQ(store->append_one(kDraft).value(), 2U);
+}
+
+}  // namespace
+}  // namespace heddle::journal::testing
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  std::string reason;
+  const auto server = heddle::journal::testing::PostgresServer::start(reason);
+  if (server == nullptr) {
+    const char* const required = std::getenv("HEDDLE_REQUIRE");
+    std::fprintf(stderr, "SKIPPED: the journal on PostgreSQL was not tested: %s\n", reason.c_str());
+    return required != nullptr && std::strstr(required, "postgres") != nullptr ? 1 : 77;
+  }
+  heddle::journal::testing::server = server.get();
+  return RUN_ALL_TESTS();
+}

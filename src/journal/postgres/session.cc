@@ -1,0 +1,240 @@
+#include "session.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace heddle::journal {
+namespace {
+
+using core::Errc;
+
+constexpr std::string_view kStep = "talk to PostgreSQL";
+
+// How often a wait looks at its stop token.
+constexpr int kLookMs = 20;
+
+std::string first_line(const char* text) {
+  const std::string_view all = text == nullptr ? "" : text;
+  return std::string(all.substr(0, all.find('\n')));
+}
+
+// SQLSTATE classes and codes of PostgreSQL's appendix A that mean something to a caller of ours.
+Errc code_of(std::string_view state) {
+  if (state.substr(0, 2) == "08" || state.substr(0, 4) == "57P0") return Errc::disconnected;
+  if (state.substr(0, 2) == "53") return Errc::exhausted;
+  if (state == "57014" || state == "55P03") return Errc::timed_out;
+  if (state.substr(0, 2) == "XX" || state.substr(0, 2) == "42" || state.substr(0, 2) == "23") return Errc::damaged;
+  return Errc::system;
+}
+
+core::Result<void> poll_for(int socket, short events, const Wait& wait) {
+  for (;;) {
+    if (auto over = wait_over(wait, kStep, "the server has not answered")) return *std::move(over);
+    int timeout = wait.deadline.poll_ms();
+    if (wait.stop.stop_possible() && (timeout < 0 || timeout > kLookMs)) timeout = kLookMs;
+    pollfd item{socket, events, 0};
+    const int ready = ::poll(&item, 1, timeout);
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return core::system_error(kStep);
+  }
+}
+
+}  // namespace
+
+std::string_view Rows::bytes_at(int row, int column) const {
+  return {::PQgetvalue(result_.get(), row, column),
+          static_cast<std::size_t>(::PQgetlength(result_.get(), row, column))};
+}
+
+core::Result<std::int64_t> Rows::number_at(int row, int column) const {
+  const std::string_view bytes = bytes_at(row, column);
+  if (bytes.size() != 8) return core::make_error(Errc::damaged, "read the journal", "a column is no bigint");
+  std::uint64_t value = 0;
+  for (const char byte : bytes) value = value << 8U | static_cast<unsigned char>(byte);
+  return static_cast<std::int64_t>(value);
+}
+
+core::Result<std::unique_ptr<Session>> Session::connect(const std::string& conninfo, const Wait& wait) {
+  // What stands before dbname the caller's conninfo may override, what stands after it not. A peer that is silent (no
+  // answer to keepalives, no acknowledgement of data) is gone after half a minute.
+  const char* const keywords[] = {"keepalives_idle",
+                                  "keepalives_interval",
+                                  "keepalives_count",
+                                  "tcp_user_timeout",
+                                  "dbname",
+                                  "client_encoding",
+                                  "application_name",
+                                  "options",
+                                  nullptr};
+  const char* const values[] = {
+      "15", "5", "3", "30000", conninfo.c_str(), "UTF8", "heddle", "-c synchronous_commit=on", nullptr};
+  std::unique_ptr<Session> session(new Session(::PQconnectStartParams(keywords, values, /*expand_dbname=*/1)));
+  if (session->connection_ == nullptr)
+    return core::make_error(Errc::exhausted, "connect to PostgreSQL", "out of memory");
+  PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+  while (::PQstatus(session->connection_) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
+         status != PGRES_POLLING_FAILED) {
+    HEDDLE_TRY(poll_for(::PQsocket(session->connection_), status == PGRES_POLLING_READING ? POLLIN : POLLOUT, wait));
+    status = ::PQconnectPoll(session->connection_);
+  }
+  if (status != PGRES_POLLING_OK) {
+    return core::make_error(Errc::disconnected, "connect to PostgreSQL",
+                            first_line(::PQerrorMessage(session->connection_)));
+  }
+  ::PQsetnonblocking(session->connection_, 1);
+  // Notices are for people at a prompt.
+  ::PQsetNoticeReceiver(
+      session->connection_, [](void*, const PGresult*) {}, nullptr);
+  return session;
+}
+
+void Session::close() noexcept {
+  if (connection_ != nullptr) ::PQfinish(connection_);
+  connection_ = nullptr;
+}
+
+core::Error Session::lost(std::string_view what) {
+  core::Error error = core::make_error(Errc::disconnected, kStep, what);
+  if (connection_ != nullptr) {
+    const std::string message = first_line(::PQerrorMessage(connection_));
+    if (!message.empty()) error.context = message;
+  }
+  close();
+  return error;
+}
+
+core::Result<void> Session::wait_for(short events, const Wait& wait) {
+  auto ready = poll_for(::PQsocket(connection_), events, wait);
+  if (!ready.ok()) close();
+  return ready;
+}
+
+core::Result<void> Session::flush(const Wait& wait) {
+  for (;;) {
+    const int left = ::PQflush(connection_);
+    if (left == 0) return {};
+    if (left < 0) return lost("the connection broke");
+    HEDDLE_TRY(wait_for(POLLIN | POLLOUT, wait));
+    // The server may be waiting for us to read before it takes more.
+    if (::PQconsumeInput(connection_) == 0) return lost("the connection broke");
+  }
+}
+
+core::Result<PGresult*> Session::next_result(const Wait& wait) {
+  while (::PQisBusy(connection_) != 0) {
+    HEDDLE_TRY(wait_for(POLLIN, wait));
+    if (::PQconsumeInput(connection_) == 0) return lost("the connection broke");
+  }
+  return ::PQgetResult(connection_);
+}
+
+core::Result<Rows> Session::answer(const Wait& wait) {
+  HEDDLE_TRY(flush(wait));
+  std::optional<Rows> rows;
+  std::optional<core::Error> error;
+  for (;;) {
+    HEDDLE_ASSIGN(PGresult* const result, next_result(wait));
+    if (result == nullptr) break;
+    const ExecStatusType status = ::PQresultStatus(result);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+      rows.emplace(result);
+      continue;
+    }
+    const char* const state = ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    error = core::make_error(state == nullptr ? Errc::disconnected : code_of(state), kStep,
+                             first_line(::PQresultErrorMessage(result)));
+    ::PQclear(result);
+  }
+  if (error && (error->code == Errc::disconnected || ::PQstatus(connection_) == CONNECTION_BAD)) {
+    error->code = Errc::disconnected;
+    close();
+  }
+  if (error) return *std::move(error);
+  if (!rows) return lost("the server gave no answer");
+  return *std::move(rows);
+}
+
+core::Result<const char*> Session::prepared(Sql sql, const Wait& wait) {
+  for (const auto& [text, name] : prepared_) {
+    if (text == sql.text()) return name.c_str();
+  }
+  const std::string name = "s" + std::to_string(prepared_.size());
+  if (::PQsendPrepare(connection_, name.c_str(), sql.text(), 0, nullptr) == 0) return lost("the connection broke");
+  const auto done = answer(wait);
+  if (!done.ok()) return done.error();
+  prepared_.emplace_back(sql.text(), name);
+  return prepared_.back().second.c_str();
+}
+
+core::Result<void> Session::dispatch(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
+  if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
+  HEDDLE_ASSIGN(const char* const name, prepared(sql, wait));
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+  for (const Parameter& parameter : parameters) {
+    const bool number = parameter.format_ == 0;
+    const std::string_view bytes = number ? std::string_view(parameter.number_) : parameter.value_;
+    values.push_back(parameter.null_ ? nullptr : bytes.data() == nullptr ? "" : bytes.data());
+    lengths.push_back(static_cast<int>(bytes.size()));
+    formats.push_back(parameter.format_);
+  }
+  if (::PQsendQueryPrepared(connection_, name, static_cast<int>(parameters.size()), values.data(), lengths.data(),
+                            formats.data(), /*resultFormat=*/1) == 0) {
+    return lost("the connection broke");
+  }
+  return {};
+}
+
+core::Result<Rows> Session::run(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
+  HEDDLE_TRY(dispatch(sql, parameters, wait));
+  return answer(wait);
+}
+
+core::Result<void> Session::send(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
+  if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
+  HEDDLE_TRY([&]() -> core::Result<void> {  // preparing waits for an answer, which a pipeline has no place for
+    if (pipeline_) return {};
+    auto name = prepared(sql, wait);
+    if (!name.ok()) return std::move(name).error();
+    return {};
+  }());
+  if (!pipeline_) {
+    if (::PQenterPipelineMode(connection_) == 0) return lost("the connection broke");
+    pipeline_ = true;
+  }
+  HEDDLE_TRY(dispatch(sql, parameters, wait));
+  return flush(wait);
+}
+
+core::Result<void> Session::finish(const Wait& wait) {
+  if (!pipeline_) return {};
+  if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
+  if (::PQpipelineSync(connection_) == 0) return lost("the connection broke");
+  HEDDLE_TRY(flush(wait));
+  std::optional<core::Error> error;
+  for (;;) {
+    HEDDLE_ASSIGN(PGresult* const result, next_result(wait));
+    if (result == nullptr) {
+      if (::PQstatus(connection_) == CONNECTION_BAD) return lost("the connection broke");
+      continue;  // between two statements of the pipeline
+    }
+    const ExecStatusType status = ::PQresultStatus(result);
+    const char* const state = ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (status == PGRES_FATAL_ERROR && !error) {
+      error = core::make_error(state == nullptr ? Errc::disconnected : code_of(state), kStep,
+                               first_line(::PQresultErrorMessage(result)));
+    }
+    ::PQclear(result);
+    if (error && error->code == Errc::disconnected) return lost(error->context);
+    if (status == PGRES_PIPELINE_SYNC) break;
+  }
+  if (::PQexitPipelineMode(connection_) == 0) return lost("the pipeline did not end");
+  pipeline_ = false;
+  if (error) return *std::move(error);
+  return {};
+}
+
+}  // namespace heddle::journal

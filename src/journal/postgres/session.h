@@ -1,0 +1,92 @@
+// One session with a PostgreSQL server, with our errors and our way to wait: libpq's asynchronous calls and poll(2).
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/core/result.h"
+#include "heddle/journal/core/sql.h"
+#include "heddle/journal/core/store.h"
+
+namespace heddle::journal {
+
+/// A value to bind. Text and bytes are sent as they are; they live until the call returns.
+class Parameter {
+ public:
+  static Parameter text(std::string_view value) { return Parameter(value, 1); }
+  static Parameter bytes(std::string_view value) { return Parameter(value, 1); }
+  static Parameter number(std::int64_t value) { return Parameter(value); }
+  static Parameter null() { return Parameter({}, 1, true); }
+
+ private:
+  friend class Session;
+  Parameter(std::string_view value, int format, bool is_null = false)
+      : value_(value), format_(format), null_(is_null) {}
+  explicit Parameter(std::int64_t value) : number_(std::to_string(value)) {}
+
+  std::string_view value_;
+  std::string number_;
+  int format_ = 0;  // 0 text (numbers), 1 binary
+  bool null_ = false;
+};
+
+/// The rows of a statement's answer, in binary.
+class Rows {
+ public:
+  explicit Rows(PGresult* result) : result_(result) {}
+
+  [[nodiscard]] int count() const { return ::PQntuples(result_.get()); }
+  [[nodiscard]] bool null_at(int row, int column) const { return ::PQgetisnull(result_.get(), row, column) != 0; }
+  [[nodiscard]] std::string_view bytes_at(int row, int column) const;
+  /// A bigint; Errc::damaged when the column holds something else.
+  [[nodiscard]] core::Result<std::int64_t> number_at(int row, int column) const;
+
+ private:
+  struct Clear {
+    void operator()(PGresult* result) const noexcept { ::PQclear(result); }
+  };
+  std::unique_ptr<PGresult, Clear> result_;
+};
+
+/// Used by one thread at a time. After an error of Errc::disconnected, timed_out or cancelled it is closed: an answer
+/// may still be under way, and the server rolls back what was open.
+class Session {
+ public:
+  [[nodiscard]] static core::Result<std::unique_ptr<Session>> connect(const std::string& conninfo, const Wait& wait);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { close(); }
+
+  [[nodiscard]] bool usable() const { return connection_ != nullptr; }
+
+  /// Runs one statement and waits for its answer. The server keeps the plan of each statement's text.
+  [[nodiscard]] core::Result<Rows> run(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
+
+  /// Sends a statement without waiting; `finish` gets all answers. For many inserts in one round trip.
+  [[nodiscard]] core::Result<void> send(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
+  [[nodiscard]] core::Result<void> finish(const Wait& wait);
+
+ private:
+  explicit Session(PGconn* connection) : connection_(connection) {}
+
+  void close() noexcept;
+  core::Result<void> dispatch(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
+  core::Result<const char*> prepared(Sql sql, const Wait& wait);
+  core::Result<void> flush(const Wait& wait);
+  core::Result<void> wait_for(short events, const Wait& wait);
+  core::Result<PGresult*> next_result(const Wait& wait);
+  core::Result<Rows> answer(const Wait& wait);
+  core::Error lost(std::string_view what);
+
+  PGconn* connection_;
+  bool pipeline_ = false;
+  std::vector<std::pair<const char*, std::string>> prepared_;  // by the text's address
+};
+
+}  // namespace heddle::journal

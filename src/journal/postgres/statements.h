@@ -1,0 +1,64 @@
+// The SQL of the journal in PostgreSQL (docs/formats/journal.md).
+#pragma once
+
+#include "heddle/journal/core/sql.h"
+
+namespace heddle::journal::pg {
+
+inline constexpr Sql kServerIsSafe =
+    "SELECT (current_setting('fsync') = 'on')::int::bigint, (current_setting('server_encoding') = 'UTF8')::int::bigint,"
+    " (to_regclass('heddle.journal') IS NOT NULL)::int::bigint";
+
+// Two programs that make the tables at the same time take turns.
+inline constexpr Sql kMakeLock = "SELECT pg_advisory_xact_lock(5209424974101663306)::text";
+inline constexpr Sql kMakeSchema = "CREATE SCHEMA IF NOT EXISTS heddle";
+inline constexpr Sql kMakeFact =
+    "CREATE TABLE IF NOT EXISTS heddle.fact (sequence bigint PRIMARY KEY, ordinal bigint NOT NULL,"
+    " checksum bytea NOT NULL, schema text NOT NULL, time bigint NOT NULL, flow text NOT NULL, effect text NOT NULL,"
+    " kind text NOT NULL, payload text NOT NULL, body_digest bytea, body text)";
+inline constexpr Sql kMakeBody =
+    "CREATE TABLE IF NOT EXISTS heddle.body (digest bytea PRIMARY KEY, text text NOT NULL)";
+inline constexpr Sql kMakeFlow = "CREATE TABLE IF NOT EXISTS heddle.flow (id text PRIMARY KEY, facts bigint NOT NULL)";
+inline constexpr Sql kMakeIndex = "CREATE INDEX IF NOT EXISTS fact_flow ON heddle.fact (flow, sequence)";
+// Last: where it is, everything is.
+inline constexpr Sql kMakeJournal =
+    "CREATE TABLE IF NOT EXISTS heddle.journal (id integer PRIMARY KEY CHECK (id = 1), schema text NOT NULL,"
+    " last bigint NOT NULL, checksum bytea NOT NULL)";
+inline constexpr Sql kMakeHead =
+    "INSERT INTO heddle.journal (id, schema, last, checksum) VALUES (1, $1::text, 0, $2::bytea) ON CONFLICT DO NOTHING";
+
+inline constexpr Sql kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+inline constexpr Sql kBeginRead = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+inline constexpr Sql kCommit = "COMMIT";
+inline constexpr Sql kRollback = "ROLLBACK";
+
+inline constexpr Sql kReadHead = "SELECT schema, last, checksum FROM heddle.journal WHERE id = 1";
+inline constexpr Sql kLockHead = "SELECT schema, last, checksum FROM heddle.journal WHERE id = 1 FOR UPDATE";
+inline constexpr Sql kSetHead =
+    "UPDATE heddle.journal SET schema = $1::text, last = $2::bigint, checksum = $3::bytea WHERE id = 1";
+inline constexpr Sql kReadFlow = "SELECT facts FROM heddle.flow WHERE id = $1::text";
+inline constexpr Sql kSetFlow =
+    "INSERT INTO heddle.flow (id, facts) VALUES ($1::text, $2::bigint)"
+    " ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
+inline constexpr Sql kInsertFact =
+    "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, "
+    "body)"
+    " VALUES ($1::bigint, $2::bigint, $3::bytea, $4::text, $5::bigint, $6::text, $7::text, $8::text, $9::text,"
+    " $10::bytea, $11::text)";
+inline constexpr Sql kInsertBody =
+    "INSERT INTO heddle.body (digest, text) VALUES ($1::bytea, $2::text) ON CONFLICT (digest) DO NOTHING";
+inline constexpr Sql kReadBody = "SELECT text FROM heddle.body WHERE digest = $1::bytea";
+inline constexpr Sql kChecksumOf = "SELECT checksum FROM heddle.fact WHERE sequence = $1::bigint";
+
+inline constexpr Sql kScan =
+    "SELECT sequence, ordinal, time, schema, flow, effect, kind, payload, checksum, body_digest, body FROM heddle.fact"
+    " WHERE sequence >= $1::bigint ORDER BY sequence LIMIT 500";
+inline constexpr Sql kByFlow =
+    "SELECT f.sequence, f.ordinal, f.time, f.schema, f.flow, f.effect, f.kind, f.payload, f.checksum, f.body_digest,"
+    " f.body, p.checksum FROM heddle.fact AS f LEFT JOIN heddle.fact AS p ON p.sequence = f.sequence - 1"
+    " WHERE f.flow = $2::text AND f.sequence >= $1::bigint ORDER BY f.sequence LIMIT 500";
+inline constexpr Sql kBeforeInFlow =
+    "SELECT coalesce(max(sequence), 0)::bigint FROM heddle.fact WHERE flow = $2::text AND sequence < $1::bigint";
+inline constexpr int kRowsAtOnce = 500;
+
+}  // namespace heddle::journal::pg
