@@ -47,8 +47,9 @@ core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wa
   if (fsync == 0) return unsupported("the server runs with fsync=off, so nothing would be durable; turn it on");
   if (utf8 == 0) return unsupported("the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
   if (there == 0) {
-    if (mode == PostgresMode::existing) {
-      return core::make_error(Errc::not_found, "open the journal", "the database has no schema heddle");
+    if (mode != PostgresMode::create) {
+      return core::make_error(Errc::not_found, "open the journal",
+                              "the database has no schema heddle; is it the right one?");
     }
     HEDDLE_TRY(make_tables(session, wait));
   }
@@ -81,6 +82,7 @@ class Connector {
   }
 
   [[nodiscard]] core::Duration patience() const { return options_.patience; }
+  [[nodiscard]] PostgresMode mode() const { return options_.mode; }
 
  private:
   std::string conninfo_;
@@ -254,6 +256,9 @@ class PostgresStore final : public Store {
         group_([this](std::span<Job* const> batch, const Wait& wait) { return writer_.commit(batch, wait); }) {}
 
   core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait) override {
+    if (connector_.mode() == PostgresMode::read_only) {
+      return core::make_error(Errc::invalid_argument, "append to the journal", "opened for reading");
+    }
     auto receipt = group_.append(drafts, wait);
     if (receipt.ok()) bell_.ring();
     return receipt;

@@ -14,8 +14,8 @@
 
 #include "heddle/core/check.h"
 #include "heddle/journal/core/replay.h"
-#include "postgres_server.h"
 #include "testing/backend.h"
+#include "testing/postgres_server.h"
 
 namespace heddle::journal::testing {
 namespace {

@@ -57,6 +57,13 @@ core::Result<std::int64_t> Rows::number_at(int row, int column) const {
 }
 
 core::Result<std::unique_ptr<Session>> Session::connect(const std::string& conninfo, const Wait& wait) {
+  // libpq quotes what it cannot read, and a password may be in it.
+  PQconninfoOption* const parsed = ::PQconninfoParse(conninfo.c_str(), nullptr);
+  if (parsed == nullptr) {
+    return core::make_error(Errc::invalid_argument, "connect to PostgreSQL",
+                            "this is no connection string; write postgresql://USER@HOST:PORT/DATABASE");
+  }
+  ::PQconninfoFree(parsed);
   // What stands before dbname the caller's conninfo may override, what stands after it not. A peer that is silent (no
   // answer to keepalives, no acknowledgement of data) is gone after half a minute.
   const char* const keywords[] = {"keepalives_idle",

@@ -12,8 +12,9 @@
 namespace heddle::journal {
 
 enum class PostgresMode : std::uint8_t {
-  create,    ///< makes the schema `heddle` and its tables when they are not there
-  existing,  ///< Errc::not_found when they are not
+  create,     ///< makes the schema `heddle` and its tables when they are not there
+  existing,   ///< Errc::not_found when they are not
+  read_only,  ///< likewise, and append is refused; the role needs no right but to read
 };
 
 struct PostgresOptions {
@@ -25,7 +26,8 @@ struct PostgresOptions {
 
 /// `conninfo`: what libpq takes, "postgresql://host/database" or "host=… dbname=…". Each session runs with
 /// `synchronous_commit=on`; a server with `fsync=off` or an encoding other than UTF-8 is refused (Errc::unsupported).
-/// A server that is not there is an error at once; one that goes away later is waited for.
+/// Errc::invalid_argument for a conninfo that libpq cannot read. A server that is not there is an error at once; one
+/// that goes away later is waited for.
 ///
 /// An append whose COMMIT was not answered is looked for when the server is back, so it is stored once and reported
 /// truly; only when the server stays away does the error say that this is not known.

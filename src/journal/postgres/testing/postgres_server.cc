@@ -1,4 +1,4 @@
-#include "postgres_server.h"
+#include "testing/postgres_server.h"
 
 #include <fcntl.h>
 #include <libpq-fe.h>
