@@ -188,6 +188,8 @@ Usage:
   heddle run SCRIPT [--input FILE | --input-json TEXT | --each FILE] [OPTIONS]
   heddle run --batch FILE [OPTIONS]
   heddle exec --policy FILE [--explain] [--] PROGRAM [ARG...]
+  heddle log JOURNAL | heddle log verify JOURNAL | heddle replay JOURNAL FLOW
+                             what happened, from a journal (heddle log --help)
   heddle doctor [--json]     what this machine lets Heddle enforce, and why not
   heddle --version | --help
 

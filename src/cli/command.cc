@@ -15,6 +15,7 @@
 #include "heddle/core/text.h"
 #include "json.h"
 #include "line_jobs.h"
+#include "log_command.h"
 #include "loop.h"
 
 namespace heddle::cli {
@@ -272,6 +273,12 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   if (!stdio.ok()) return fail(stdio.error(), row_of(OutcomeKind::failed).exit_code);
   const auto args = argc > 0 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>();
   if (!args.empty() && args.front() == "doctor") return run_doctor(args, [] { return jail::probe_machine(); });
+  const auto closed_output = [] {
+    return core::system_error(EBADF, "write the result", "standard output is closed; send it to a file");
+  };
+  if (!args.empty() && (args.front() == "log" || args.front() == "replay")) {
+    return stdio.value().output_open ? run_log(args) : fail(closed_output(), kExitOutput);
+  }
   auto options = parse_args(args, std::thread::hardware_concurrency());
   if (!options.ok()) {
     complain("heddle: " + core::printable_line(options.error().step) +
@@ -282,9 +289,7 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   auto signals = Signals::install();
   if (!signals.ok()) return fail(signals.error(), row_of(OutcomeKind::failed).exit_code);
   if (options.value().mode == Mode::exec) return run_exec(options.value().exec, signals.value());
-  auto output = stdio.value().output_open
-                    ? Output::open(STDOUT_FILENO)
-                    : core::system_error(EBADF, "write the result", "standard output is closed; send it to a file");
+  auto output = stdio.value().output_open ? Output::open(STDOUT_FILENO) : closed_output();
   if (!output.ok()) return fail(output.error(), kExitOutput);
   if (options.value().mode == Mode::help) return print(output.value(), help_text());
   if (options.value().mode == Mode::version) return print(output.value(), "heddle " HEDDLE_VERSION "\n");

@@ -110,6 +110,8 @@ std::string PostgresServer::conninfo(const std::string& database) const {
   return "host=" + folder_.string() + " user=heddle dbname=" + database;
 }
 
+std::string PostgresServer::uri_query() const { return "host=" + folder_.string() + "&user=heddle"; }
+
 void PostgresServer::stop_at_once() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGQUIT);

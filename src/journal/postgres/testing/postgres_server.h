@@ -18,6 +18,8 @@ class PostgresServer {
   ~PostgresServer();
 
   [[nodiscard]] std::string conninfo(const std::string& database) const;
+  /// The same for the part of a URI behind the '?': "postgresql:///database?…".
+  [[nodiscard]] std::string uri_query() const;
 
   /// As a crash of the machine is to its clients: no goodbye, and recovery at the next start.
   void stop_at_once();

@@ -1,0 +1,35 @@
+// The arguments of `heddle log`, `heddle log verify` and `heddle replay`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/core/result.h"
+#include "heddle/journal/core/store.h"
+
+namespace heddle::cli {
+
+enum class LogMode : std::uint8_t { help, log, verify, replay };
+
+struct LogOptions {
+  LogMode mode = LogMode::log;
+  std::string journal;
+  std::string flow;      ///< of replay
+  journal::Query query;  ///< of log: flow, kinds, since, from
+  bool follow = false;
+  bool json = false;
+};
+
+/// `args` begins with "log" or "replay". `now` is what ages are counted from. Errc::invalid_argument for a usage error,
+/// with the line that says which.
+[[nodiscard]] core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, journal::Time now);
+
+/// A point in time, UTC ("2026-11-29", "2026-11-29T18:43", "2026-11-29 18:43:54.5Z"), or an age ("90s", "10m", "2h",
+/// "7d").
+[[nodiscard]] core::Result<journal::Time> parse_since(std::string_view text, journal::Time now);
+
+/// Within 80 columns.
+[[nodiscard]] std::string log_help_text();
+
+}  // namespace heddle::cli

@@ -1,0 +1,61 @@
+#include "wrap.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "heddle/core/text.h"
+
+namespace heddle::cli {
+namespace {
+
+// JRN-7: nothing of a guest's text is obeyed by a terminal or reorders what is beside it.
+TEST(Wrap, ShownTextIsHarmless) {
+  EXPECT_EQ(shown_text("a\x1B[31mb\r\nc\x7F\xC2\x9B"), "a [31mb  c  ");
+  EXPECT_EQ(shown_text("a\xE2\x80\xAE"
+                       "b"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(shown_text("\xE2\x81\xA6\xE2\x80\xA8"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(shown_text("gr\xC3\xBC\xC3\x9F \xE6\x97\xA5\xE6\x9C\xAC"), "gr\xC3\xBC\xC3\x9F \xE6\x97\xA5\xE6\x9C\xAC");
+}
+
+TEST(Wrap, Measures) {
+  EXPECT_EQ(columns_of("abc"), 3U);
+  EXPECT_EQ(columns_of("\xC3\xBC"), 1U);
+  EXPECT_EQ(columns_of("\xE6\x97\xA5\xE6\x9C\xAC"), 4U);
+  EXPECT_EQ(columns_of("e\xCC\x81"), 1U);
+  EXPECT_EQ(columns_of("\xF0\x9F\x98\x80"), 2U);
+}
+
+TEST(Wrap, BreaksAtBlanksAndInWordsThatAreTooLong) {
+  std::string out;
+  add_wrapped(out, "  x ", 4, "one two");
+  EXPECT_EQ(out, "  x one two\n");
+  out.clear();
+  add_wrapped(out, "", 2, std::string(78, 'a') + " bb " + std::string(90, 'c'));
+  EXPECT_EQ(out, std::string(78, 'a') + "\n  bb\n  " + std::string(78, 'c') + "\n  " + std::string(12, 'c') + "\n");
+  out.clear();
+  add_wrapped(out, "a  ", 2, "");
+  EXPECT_EQ(out, "a\n");
+}
+
+// JRN-7: 80 columns hold whatever the text is.
+TEST(Wrap, NoLineIsLonger) {
+  std::mt19937 random(5);  // NOLINT(cert-msc51-cpp): the same texts every time
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (auto left = random() % 600; left > 0; --left) text += static_cast<char>(random() % 256);
+    std::string out;
+    add_wrapped(out, "first ", 8, shown_text(core::bound_text(text)));
+    for (std::size_t at = 0; at < out.size();) {
+      const std::size_t end = out.find('\n', at);
+      ASSERT_NE(end, std::string::npos);
+      ASSERT_LE(columns_of(std::string_view(out).substr(at, end - at)), kTerminalColumns);
+      at = end + 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::cli

@@ -1,0 +1,291 @@
+// `heddle log`, `heddle log verify` and `heddle replay` as a process, on journals that are made here.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "heddle/core/check.h"
+#include "heddle/journal/core/facts.h"
+#include "heddle/journal/open/open.h"
+#include "process.h"
+#include "testing/postgres_server.h"
+
+namespace heddle::test {
+namespace {
+
+using namespace journal;  // NOLINT(google-build-using-namespace): the facts of the tests
+
+constexpr EffectRef kOne{"nightly", "clean/1", "sandboxEval", 1};
+constexpr EffectRef kTwo{"nightly", "clean/2", "sandboxEval", 1};
+
+std::vector<Draft> some_facts() {
+  return {flow_started("nightly", "report.js", R"({"day":"monday"})"),
+          intent(kOne, Repeatable::yes, {{"script", "sha256:00"}}, "[1,2]"),
+          outcome_success(kOne, "3"),
+          flow_started("other", "other.js", "null"),
+          intent(kTwo, Repeatable::yes, {}, "[]"),
+          access_denied(kTwo, "openat", "/etc/passwd", "landlock"),
+          outcome_failure(kTwo, "scriptError", "no \x1B[31mcolour\x07 \xC2\x9B", R"({"line":1})"),
+          flow_ended("nightly", Ending::success, {}, {}, "[3]")};
+}
+
+void append(const std::string& name, const std::vector<Draft>& drafts) {
+  const auto store = open(name, Access::append);
+  ASSERT_TRUE(store.ok()) << store.error().message();
+  ASSERT_TRUE(store.value()->append(drafts, {}).ok());
+}
+
+void run_sql(const std::string& path, const char* sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(::sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(::sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << ::sqlite3_errmsg(db);
+  ::sqlite3_close(db);
+}
+
+bool has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+
+class Log : public ::testing::Test {
+ protected:
+  Log() { append(journal(), some_facts()); }
+  [[nodiscard]] std::string journal() const { return folder_.path("journal"); }
+  static Launch command(std::vector<std::string> args) { return {HEDDLE_FAKE_COMMAND, std::move(args)}; }
+  static void expect_failure(const std::vector<std::string>& args, int code, std::initializer_list<const char*> words) {
+    const auto ended = run(command(args));
+    EXPECT_EQ(ended.code, code) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(split_lines(ended.err).size(), 1U) << ended.err;
+    EXPECT_EQ(ended.err.compare(0, 8, "heddle: "), 0) << ended.err;
+    for (const char* word : words) EXPECT_TRUE(has(ended.err, word)) << word << " in " << ended.err;
+  }
+  Folder folder_;
+};
+
+// JRN-7
+TEST_F(Log, ShowsFactsWithin80ColumnsAndWithoutControls) {
+  const auto ended = run(command({"log", journal()}));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  for (const char* words : {"FLOW_STARTED", "report.js input {\"day\":\"monday\"}", "INTENT         nightly  clean/1",
+                            "input [1,2] script=sha256:00", "output 3",
+                            "refused by the kernel: openat /etc/passwd, rule", "failure scriptError: no [31mcolour"}) {
+    EXPECT_TRUE(has(ended.out, words)) << words << " in\n" << ended.out;
+  }
+  for (const std::string& line : split_lines(ended.out)) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_EQ(ended.out.find_first_of("\x1B\x07"), std::string::npos);
+}
+
+// JRN-7
+TEST_F(Log, Filters) {
+  const auto lines = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), {"log", journal(), "--json"});
+    return split_lines(run(command(args)).out).size();
+  };
+  EXPECT_EQ(lines({}), 8U);
+  EXPECT_EQ(lines({"--flow", "nightly"}), 7U);
+  EXPECT_EQ(lines({"--flow", "no such"}), 0U);
+  EXPECT_EQ(lines({"--kind", "intent"}), 2U);
+  EXPECT_EQ(lines({"--kind", "INTENT,ACCESS_DENIED", "--flow", "nightly", "--from", "3"}), 2U);
+  EXPECT_EQ(lines({"--since", "1h"}), 8U);
+  EXPECT_EQ(lines({"--since", "2999-01-01"}), 0U);
+}
+
+// JRN-7, JRN-4: what is exported is what was stored.
+TEST_F(Log, ExportsAllOfEachFact) {
+  append(journal(), {outcome_success(kOne, "{\"n\":1e400, \"n\":\"\\ud800\"}")});
+  const auto lines = split_lines(run(command({"log", journal(), "--json"})).out);
+  ASSERT_EQ(lines.size(), 9U);
+  EXPECT_TRUE(has(lines[5],
+                  R"("kind":"ACCESS_DENIED","payload":{"effect":"sandboxEval","attempt":1,"syscall":"openat",)"
+                  R"("object":"/etc/passwd","rule":"landlock"},"checksum":")"))
+      << lines[5];
+  EXPECT_TRUE(has(lines[8], R"("body":{"n":1e400, "n":"\ud800"},)")) << lines[8];
+  const auto head = open(journal(), Access::read).value()->head({}).value();
+  EXPECT_TRUE(has(lines[8], head.checksum.hex()));
+}
+
+// JRN-7
+TEST_F(Log, VerifyGivesTheChecksumOrSaysWhatIsDamaged) {
+  const auto head = open(journal(), Access::read).value()->head({}).value();
+  const auto whole = run(command({"log", "verify", journal()}));
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_TRUE(has(whole.out, head.checksum.hex())) << whole.out;
+  EXPECT_EQ(run(command({"log", "verify", journal(), "--json"})).out,
+            R"({"facts":8,"bodies":7,"unknownKinds":0,"sequence":8,"checksum":")" + head.checksum.hex() + "\"}\n");
+  run_sql(journal(), "UPDATE fact SET payload = '{}' WHERE sequence = 5");
+  expect_failure({"log", "verify", journal()}, 21, {"fact 5", "restore"});
+}
+
+// JRN-3, JRN-7
+TEST_F(Log, ReplayGivesTheStateOfAFlow) {
+  const auto text = run(command({"replay", journal(), "nightly"}));
+  EXPECT_EQ(text.code, 0) << text.err;
+  for (const char* words : {"report.js", "success, fact 8", "1 by the kernel; the newest is fact", "succeeded",
+                            "sandboxEval clean/1", "failed"}) {
+    EXPECT_TRUE(has(text.out, words)) << words << " in\n" << text.out;
+  }
+  const auto json = run(command({"replay", journal(), "nightly", "--json"}));
+  EXPECT_EQ(json.out,
+            R"({"flow":"nightly","name":"report.js","started":1,"ended":8,"ending":"success","input":{"day":"monday"},)"
+            R"("result":[3],"denials":{"effect":0,"egress":0,"access":1,"newest":6},"effects":[)"
+            R"({"key":"clean/1","effect":"sandboxEval","phase":"succeeded","repeatable":true,"attempts":1,"intent":2,)"
+            R"("settledBy":3,"denials":{"effect":0,"egress":0,"access":0,"newest":0},"input":[1,2],"output":3},)"
+            R"({"key":"clean/2","effect":"sandboxEval","phase":"failed","repeatable":true,"attempts":1,"intent":5,)"
+            R"("settledBy":7,"denials":{"effect":0,"egress":0,"access":1,"newest":6},"input":[],"output":{"line":1}}]})"
+            "\n");
+  expect_failure({"replay", journal(), "no such\x1B flow"}, 15,
+                 {"it has no flow no such  flow", "--kind FLOW_STARTED"});
+}
+
+// JRN-1: and every other way in which a journal cannot be had, each with what to do next.
+TEST_F(Log, SaysWhatIsWrong) {
+  expect_failure({"log", folder_.path("none")}, 15, {"none: no such file", "heddle run --journal makes one"});
+  EXPECT_NE(::access(folder_.path("none").c_str(), F_OK), 0) << "reading made a journal";
+  expect_failure({"log", folder_.write("text", std::string(5000, 'x'))}, 21, {"text: the file is no journal"});
+  expect_failure({"log", folder_.write("empty", "")}, 15, {"empty"});
+  expect_failure({"log", folder_.path("")}, 15, {"it is a folder"});
+  expect_failure({"log", "postgresql://u:secret@127.0.0.1:1/db"}, 15,
+                 {"Connection refused", "see that the server runs"});
+  run_sql(journal(), "UPDATE journal SET schema = '2.3.4'");
+  expect_failure({"log", journal()}, 15, {"2.3.4", kSchema.text().c_str(), "use a newer Heddle"});
+  expect_failure({"log", journal(), "--kind", "NOTHING"}, 64, {"the kinds are", "heddle log --help"});
+}
+
+// JRN-7: a journal may be read by who cannot write it, as long as its folder can be written or nothing is open on it.
+TEST_F(Log, ReadsWhatItMayNotWrite) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  ASSERT_EQ(::chmod(journal().c_str(), 0444), 0);
+  EXPECT_EQ(run(command({"log", journal()})).code, 0);
+  ASSERT_EQ(::chmod(folder_.path("").c_str(), 0555), 0);
+  const auto ended = run(command({"log", journal()}));
+  ASSERT_EQ(::chmod(folder_.path("").c_str(), 0755), 0);
+  EXPECT_TRUE(ended.code == 0 || has(ended.err, folder_.path(""))) << ended.err;
+}
+
+struct Terminal {
+  core::Fd ours;
+  core::Fd theirs;
+};
+
+Terminal open_terminal() {
+  Terminal terminal;
+  terminal.ours = core::Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  EXPECT_EQ(::grantpt(terminal.ours.get()), 0);
+  EXPECT_EQ(::unlockpt(terminal.ours.get()), 0);
+  std::array<char, 64> name{};
+  EXPECT_EQ(::ptsname_r(terminal.ours.get(), name.data(), name.size()), 0);
+  terminal.theirs = core::Fd(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  EXPECT_TRUE(terminal.theirs.valid());
+  return terminal;
+}
+
+std::string on_terminal(Launch launch) {
+  const Terminal terminal = open_terminal();
+  launch.out = given_stream(terminal.theirs.get());
+  EXPECT_EQ(run(launch).code, 0);
+  std::string text;
+  std::array<char, 4096> chunk;
+  for (pollfd wait{terminal.ours.get(), POLLIN, 0}; ::poll(&wait, 1, 0) > 0;) {
+    const ssize_t got = ::read(terminal.ours.get(), chunk.data(), chunk.size());
+    if (got <= 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// JRN-4, JRN-7: colours are ours, for a terminal that wants them; a guest has none.
+TEST_F(Log, ColoursOnATerminalAreOurs) {
+  Launch launch = command({"log", journal()});
+  launch.environment = {"TERM=xterm", "NO_COLOR="};
+  std::string text = on_terminal(launch);
+  EXPECT_TRUE(has(text, "\x1B[31mACCESS_DENIED\x1B[0m")) << text;
+  for (const char* ours : {"\x1B[31m", "\x1B[32m", "\x1B[33m", "\x1B[2m", "\x1B[0m"}) {
+    for (std::size_t at = 0; (at = text.find(ours)) != std::string::npos;) text.erase(at, std::strlen(ours));
+  }
+  EXPECT_EQ(text.find('\x1B'), std::string::npos) << text;
+  launch.environment = {"TERM=xterm", "NO_COLOR=1"};
+  EXPECT_EQ(on_terminal(launch).find('\x1B'), std::string::npos);
+  launch.environment = {"TERM=dumb", "NO_COLOR="};
+  EXPECT_EQ(on_terminal(launch).find('\x1B'), std::string::npos);
+}
+
+// JRN-7
+TEST_F(Log, FollowsUntilCtrlC) {
+  Process process(command({"log", journal(), "--follow", "--json", "--kind", "FLOW_ENDED"}));
+  EXPECT_TRUE(has(process.line().value_or(""), "\"sequence\":8"));
+  for (int i = 9; i < 12; ++i) {
+    append(journal(), {flow_ended("nightly", Ending::success, {}, {}, {})});
+    EXPECT_TRUE(has(process.line().value_or(""), "\"sequence\":" + std::to_string(i))) << i;
+  }
+  process.signal(SIGINT);
+  const auto ended = process.wait();
+  EXPECT_EQ(ended.code, 130);
+  EXPECT_EQ(ended.out + ended.err, "");
+}
+
+// JRN-7: the reader leaves while nothing is written: nobody would ever notice by writing.
+TEST_F(Log, FollowEndsWithItsReader) {
+  Process process(command({"log", journal(), "--follow", "--kind", "FLOW_ENDED"}));
+  EXPECT_TRUE(process.line().has_value());
+  process.close_output();
+  const auto ended = process.wait();
+  EXPECT_EQ(ended.code, 141);
+  EXPECT_EQ(ended.err, "");
+}
+
+// JRN-7: a reader that does not read does not keep Ctrl-C from ending it.
+TEST_F(Log, CtrlCEndsItBehindAReaderThatDoesNotRead) {
+  for (int i = 0; i < 5; ++i)
+    append(journal(), std::vector<Draft>(400, outcome_success(kOne, "\"" + std::string(500, 'x') + "\"")));
+  Process process(command({"log", journal(), "--json"}));
+  EXPECT_TRUE(process.line().has_value());
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait().code, 130);
+}
+
+TEST_F(Log, StreamsThatCannotBeWritten) {
+  Launch full = command({"log", journal()});
+  full.out = path_stream("/dev/full");
+  EXPECT_EQ(run(full).code, 74);
+  Launch closed = command({"log", journal()});
+  closed.out = closed_stream();
+  const auto ended = run(closed);
+  EXPECT_EQ(ended.code, 74);
+  EXPECT_TRUE(has(ended.err, "standard output")) << ended.err;
+}
+
+// JRN-2, JRN-7: the same commands on a server.
+TEST_F(Log, WorksOnPostgres) {
+  std::string reason;
+  const auto server = journal::testing::PostgresServer::start(reason);
+  if (server == nullptr) {
+    const char* const required = std::getenv("HEDDLE_REQUIRE");
+    ASSERT_FALSE(required != nullptr && std::strstr(required, "postgres") != nullptr) << reason;
+    GTEST_SKIP() << "heddle log on PostgreSQL was not tested: " << reason;
+  }
+  const std::string name = "postgresql:///postgres?" + server->uri_query();
+  expect_failure({"log", name}, 15, {"no schema heddle"});
+  append(name, some_facts());
+  EXPECT_EQ(split_lines(run(command({"log", name, "--json", "--flow", "nightly"})).out).size(), 7U);
+  const auto verified = run(command({"log", "verify", name}));
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_EQ(run(command({"replay", name, "nightly", "--json"})).out,
+            run(command({"replay", journal(), "nightly", "--json"})).out);
+  Process process(command({"log", name, "--follow", "--json", "--from", "8"}));
+  EXPECT_TRUE(has(process.line().value_or(""), "\"sequence\":8"));
+  append(name, {flow_ended("nightly", Ending::success, {}, {}, {})});
+  EXPECT_TRUE(has(process.line().value_or(""), "\"sequence\":9"));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+}
+
+}  // namespace
+}  // namespace heddle::test
