@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # include_boundary.sh TREE MODULES: each source below TREE/src includes the public headers of its own module and of those
-# that it declares (tests: of those that they declare, too, and what another module has for tests in testing/) and the private headers of its own; sources elsewhere include
+# that it declares (tests: of those that they declare, too, and, like benchmarks, what another module has for tests in
+# testing/) and the private headers of its own; sources elsewhere include
 # public headers and files of their own folder. Most of this does not compile either; a relative path would.
 set -euo pipefail
 tree=$1
@@ -54,7 +55,7 @@ while IFS=: read -r file line include; do
   elif [[ -e $(dirname "$file")/$include ]]; then
     to=$(module_of "$(dirname "$(dirname "${file#"$tree"/src/}")/$include")")
     [[ -z $from || $to == "$from" ]] || bad "$where" "$include is private to $to"
-  elif [[ $file == *_test.cc && $include == testing/* ]]; then
+  elif [[ ( $file == *_test.cc || $file == *_bench.cc ) && $include == testing/* ]]; then
     continue
   elif found=$(find "$tree/src" -path '*/include' -prune -o -path "*/$include" -print -quit) && [[ -n $found ]]; then
     to=$(module_of "$(dirname "${found#"$tree"/src/}")")
