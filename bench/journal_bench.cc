@@ -1,12 +1,14 @@
-// Durable appends a second from 1, 8 and 64 threads, as a ratio to plain SQLite that commits the same rows one by one
-// in the same run; then fold and replay of a million facts. What is compared takes turns, so that a busy machine is
-// unfair to all alike.
+// Durable appends a second from 1, 8 and 64 threads, as a ratio to plain SQLite (and plain libpq, where there is a
+// server to start) that commits the same rows one by one in the same run; then fold and replay of a million facts. What
+// is compared takes turns, so that a busy machine is unfair to all alike.
 #include <fmt/format.h>
+#include <libpq-fe.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +19,9 @@
 #include "heddle/core/check.h"
 #include "heddle/core/clock.h"
 #include "heddle/journal/core/replay.h"
+#include "heddle/journal/postgres/postgres.h"
 #include "heddle/journal/sqlite/sqlite.h"
+#include "testing/postgres_server.h"
 
 namespace heddle::bench {
 namespace {
@@ -76,6 +80,40 @@ class PlainSqlite {
   sqlite3_stmt* insert_ = nullptr;
 };
 
+class PlainPostgres {
+ public:
+  explicit PlainPostgres(const std::string& conninfo) : connection_(::PQconnectdb(conninfo.c_str())) {
+    HEDDLE_CHECK(::PQstatus(connection_) == CONNECTION_OK);
+    done(::PQexec(connection_,
+                  "CREATE TABLE plain (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
+                  " payload text, body text)"));
+    done(::PQprepare(
+        connection_, "insert",
+        "INSERT INTO plain (time, flow, effect, kind, payload, body) VALUES ($1::bigint, $2::text, $3::text,"
+        " $4::text, $5::text, $6::text)",
+        0, nullptr));
+  }
+  PlainPostgres(const PlainPostgres&) = delete;
+  PlainPostgres& operator=(const PlainPostgres&) = delete;
+  ~PlainPostgres() { ::PQfinish(connection_); }
+
+  void append(const Draft& draft) {
+    const std::string time = std::to_string(journal::now().time_since_epoch().count());
+    const std::string kind(journal::kind_name(draft.kind));
+    const std::array<const char*, 6> values{time.c_str(), draft.flow.c_str(),    draft.effect.c_str(),
+                                            kind.c_str(), draft.payload.c_str(), draft.body->c_str()};
+    done(::PQexecPrepared(connection_, "insert", 6, values.data(), nullptr, nullptr, 0));
+  }
+
+ private:
+  static void done(PGresult* result) {
+    HEDDLE_CHECK(::PQresultStatus(result) == PGRES_COMMAND_OK);
+    ::PQclear(result);
+  }
+
+  PGconn* connection_;
+};
+
 constexpr auto kTurn = std::chrono::milliseconds(400);
 constexpr int kTurns = 9;
 
@@ -103,10 +141,9 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void measure_appends(const std::filesystem::path& folder) {
-  PlainSqlite plain(folder / "plain");
-  const auto store = journal::open_sqlite(folder / "journal").value();
-  const auto to_journal = [&](const Draft& draft) { HEDDLE_CHECK(store->append_one(draft).ok()); };
+template <class Plain>
+void measure_appends(const char* name, Plain& plain, journal::Store& store) {
+  const auto to_journal = [&](const Draft& draft) { HEDDLE_CHECK(store.append_one(draft).ok()); };
   constexpr int counts[] = {1, 8, 64};
   std::vector<double> floor;
   std::vector<double> rates[3];
@@ -119,11 +156,30 @@ void measure_appends(const std::filesystem::path& folder) {
     }
   }
   fmt::print("{:<42}{:>14}{:>10}\n", "durable appends", "a second", "ratio");
-  fmt::print("{:<42}{:>14.0f}{:>10}\n", "plain SQLite, one by one, 1 thread", median(floor), "1.00");
+  fmt::print("{:<42}{:>14.0f}{:>10}\n", fmt::format("plain {}, one by one, 1 thread", name), median(floor), "1.00");
   for (std::size_t c = 0; c < 3; ++c) {
     fmt::print("{:<42}{:>14.0f}{:>10.2f}\n", fmt::format("journal, {} thread{}", counts[c], c == 0 ? "" : "s"),
                median(rates[c]), median(ratios[c]));
   }
+  fmt::print("\n");
+}
+
+void measure_sqlite(const std::filesystem::path& folder) {
+  PlainSqlite plain(folder / "plain");
+  const auto store = journal::open_sqlite(folder / "journal").value();
+  measure_appends("SQLite", plain, *store);
+}
+
+void measure_postgres() {
+  std::string reason;
+  const auto server = journal::testing::PostgresServer::start(reason, journal::testing::Storage::disk);
+  if (server == nullptr) {
+    fmt::print("SKIPPED: the journal on PostgreSQL was not measured: {}\n\n", reason);
+    return;
+  }
+  PlainPostgres plain(server->conninfo("postgres"));
+  const auto store = journal::open_postgres(server->conninfo("postgres")).value();
+  measure_appends("libpq", plain, *store);
 }
 
 long peak_kib() {
@@ -140,7 +196,7 @@ void measure_replay(const std::filesystem::path& folder, int facts) {
     work();
     fmt::print("{:<42}{:>14.2f} s{:>10} MiB peak\n", what, seconds(Clock::now() - begin), peak_kib() / 1024);
   };
-  fmt::print("\n{} facts\n", facts);
+  fmt::print("{} facts\n", facts);
   timed("append, 1000 at a time", [&] {
     std::vector<Draft> drafts;
     for (int i = 0; i < facts; ++i) {
@@ -169,7 +225,8 @@ int main(int argc, char** argv) {
   const int facts = argc > 1 ? std::atoi(argv[1]) : 1'000'000;
   std::string pattern = (std::filesystem::temp_directory_path() / "heddle-bench-XXXXXX").string();
   HEDDLE_CHECK(::mkdtemp(pattern.data()) != nullptr);
-  heddle::bench::measure_appends(pattern);
+  heddle::bench::measure_sqlite(pattern);
+  heddle::bench::measure_postgres();
   heddle::bench::measure_replay(pattern, facts);
   std::filesystem::remove_all(pattern);
 }

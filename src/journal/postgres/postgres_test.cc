@@ -4,17 +4,21 @@
 
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
+#include <stdlib.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <thread>
 
 #include "heddle/core/check.h"
 #include "heddle/journal/core/replay.h"
+#include "heddle/journal/sqlite/sqlite.h"
 #include "testing/backend.h"
+#include "testing/history.h"
 #include "testing/postgres_server.h"
 
 namespace heddle::journal::testing {
@@ -79,6 +83,78 @@ TEST(Postgres, RefusesAServerThatDoesNotSync) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Errc::unsupported);
   std::this_thread::sleep_for(500ms);
+}
+
+// JRN-2: who may only read can read, and hears what is missing when it appends.
+TEST(Postgres, ARoleThatMayOnlyReadReads) {
+  PostgresBackend backend;
+  ASSERT_TRUE(backend.open()->append_one(kDraft).ok());
+  backend.run_sql(
+      "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA heddle TO reader;"
+      "GRANT SELECT ON ALL TABLES IN SCHEMA heddle TO reader");
+  std::string as_reader = backend.conninfo();
+  as_reader.replace(as_reader.find("user=heddle"), 11, "user=reader");
+  const auto reader = open_postgres(as_reader, {PostgresMode::read_only, 1s});
+  ASSERT_TRUE(reader.ok()) << reader.error().message();
+  EXPECT_EQ(reader.value()->read({}, {}).value().facts.size(), 1U);
+  EXPECT_TRUE(verify(*reader.value()).ok());
+  EXPECT_EQ(reader.value()->append_one(kDraft).error().code, Errc::invalid_argument);
+  const auto refused = open_postgres(as_reader, {PostgresMode::existing, 1s}).value()->append_one(kDraft);
+  EXPECT_EQ(refused.error().code, Errc::system) << refused.error().message();
+  EXPECT_NE(refused.error().message().find("permission denied"), std::string::npos) << refused.error().message();
+  backend.run_sql("DROP OWNED BY reader; DROP ROLE reader");
+}
+
+// JRN-5: a disk that is full amid an append (SQLSTATE 53100) stores none of it; with room again, appending goes on.
+TEST(Postgres, AFullDiskStoresNothingOfAnAppend) {
+  PostgresBackend backend;
+  const auto store = backend.open();
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  backend.run_sql(
+      "CREATE FUNCTION heddle.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.effect = 'full' THEN"
+      " RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END IF;"
+      " RETURN NEW; END $$; CREATE TRIGGER t BEFORE INSERT ON heddle.fact FOR EACH ROW EXECUTE FUNCTION heddle.full()");
+  std::vector<Draft> drafts(3, kDraft);
+  drafts[1].effect = "full";
+  const auto refused = store->append(drafts, {});
+  EXPECT_EQ(refused.error().code, Errc::exhausted) << refused.error().message();
+  EXPECT_EQ(store->head({}).value().sequence, 1U);
+  EXPECT_EQ(store->append_one(kDraft).value(), 2U);
+  EXPECT_TRUE(verify(*store).ok());
+}
+
+// JRN-3: the same facts on both stores fold to the same state, after each of them, and come back the same.
+TEST(Postgres, FoldsAsSqliteDoesFactForFact) {
+  PostgresBackend backend;
+  std::string pattern = (std::filesystem::temp_directory_path() / "heddle-journal-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const auto postgres = backend.open();
+  const auto sqlite = open_sqlite((folder / "journal").string()).value();
+  const std::vector<Draft> drafts = history(17, 500);
+  for (Store* store : {postgres.get(), sqlite.get()}) {
+    for (std::size_t i = 0; i < drafts.size(); i += 50) {
+      ASSERT_TRUE(store->append(std::span<const Draft>(drafts).subspan(i, 50), {}).ok());
+    }
+  }
+  Query query;
+  query.limit = drafts.size();
+  const std::vector<Fact> one = postgres->read(query, {}).value().facts;
+  std::vector<Fact> other = sqlite->read(query, {}).value().facts;
+  ASSERT_EQ(one.size(), drafts.size());
+  ASSERT_EQ(other.size(), drafts.size());
+  State of_postgres;
+  State of_sqlite;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    other[i].time = one[i].time;  // and with it the checksum
+    other[i].checksum = one[i].checksum;
+    ASSERT_EQ(one[i], other[i]) << i;
+    apply(of_postgres, one[i]);
+    apply(of_sqlite, other[i]);
+    ASSERT_EQ(of_postgres, of_sqlite) << i;
+  }
+  EXPECT_EQ(replay(*postgres, {}, From::newest_snapshot).value(), of_sqlite);
+  EXPECT_EQ(replay(*sqlite, {}, From::newest_snapshot).value(), of_postgres);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Postgres, WaitsForALockAndNoLonger) {
@@ -158,6 +234,7 @@ TEST(Postgres, AServerThatComesBackIsWaitedFor) {
   });
 }
 
+// JRN-2
 TEST(Postgres, AServerThatStaysAwayIsAnError) {
   PostgresBackend backend;
   const auto store = open_postgres(backend.conninfo(), {PostgresMode::create, 300ms}).value();

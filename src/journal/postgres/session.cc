@@ -24,6 +24,7 @@ std::string first_line(const char* text) {
 Errc code_of(std::string_view state) {
   if (state.substr(0, 2) == "08" || state.substr(0, 4) == "57P0") return Errc::disconnected;
   if (state.substr(0, 2) == "53") return Errc::exhausted;
+  if (state == "42501" || state == "25006") return Errc::system;  // no right to; a standby
   if (state == "57014" || state == "55P03") return Errc::timed_out;
   if (state.substr(0, 2) == "XX" || state.substr(0, 2) == "42" || state.substr(0, 2) == "23") return Errc::damaged;
   return Errc::system;

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <random>
 #include <set>
 #include <thread>
 
+#include "heddle/core/text.h"
+#include "heddle/journal/core/facts.h"
 #include "heddle/journal/core/replay.h"
 #include "testing/backend.h"
 #include "testing/history.h"
@@ -74,6 +77,38 @@ TEST_F(StoreSuite, ValuesComeBackByteForByte) {
     EXPECT_EQ(facts[i].body->text, bodies[i]);
     EXPECT_EQ(facts[i].body->digest, sha256(bodies[i]));
     EXPECT_LT(std::chrono::abs(facts[i].time - now()), 1h);
+  }
+}
+
+// JRN-4: whatever bytes a guest sends as text, each store keeps the fact, and gives back the same text.
+TEST_F(StoreSuite, KeepsWhateverAGuestSays) {
+  std::mt19937 random(23);  // NOLINT(cert-msc51-cpp): the same texts every time
+  std::vector<Draft> drafts;
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (std::size_t left = round % 20 == 0 ? 6000 : random() % 60; left > 0; --left) {
+      const std::string_view pieces[] = {
+          std::string_view("\0", 1), "\xED\xA0\x80", "\"", "\\", "\xF0\x9F\x98\x80", "'"};
+      if (random() % 3 == 0) {
+        text += pieces[random() % 6];
+      } else {
+        text += static_cast<char>(random() % 256);
+      }
+    }
+    const EffectRef ref{"flow", "key", text, 1};
+    drafts.push_back(outcome_failure(ref, text, text, "{}"));
+    drafts.push_back(access_denied(ref, text, text, text));
+    drafts.push_back(flow_ended("flow", Ending::error, {}, text, {}));
+  }
+  const auto store = backend_->open();
+  const auto receipt = store->append(drafts, soon());
+  ASSERT_TRUE(receipt.ok()) << receipt.error().message();
+  const std::vector<Fact> facts = all(*backend_->open());
+  ASSERT_EQ(facts.size(), drafts.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    ASSERT_EQ(facts[i].payload, drafts[i].payload);
+    ASSERT_TRUE(core::valid_utf8(facts[i].payload));
+    ASSERT_LE(core::utf16_units(facts[i].payload), 7 * core::kMaxGuestTextUnits + 4096);
   }
 }
 

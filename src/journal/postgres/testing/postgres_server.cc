@@ -29,12 +29,11 @@ std::filesystem::path find_programs() {
   return newest;
 }
 
-// In memory where there is room: a server that syncs is what a journal asks for, and a sync there costs nothing.
-std::string folder_for_server() {
+std::string folder_for_server(Storage storage) {
   struct statvfs memory = {};
   constexpr unsigned long long needed = 256ULL << 20;
-  const bool in_memory = ::statvfs("/dev/shm", &memory) == 0 && (memory.f_flag & ST_NOEXEC) == 0 &&
-                         memory.f_bavail * memory.f_frsize >= needed;
+  const bool in_memory = storage == Storage::memory && ::statvfs("/dev/shm", &memory) == 0 &&
+                         (memory.f_flag & ST_NOEXEC) == 0 && memory.f_bavail * memory.f_frsize >= needed;
   std::string pattern =
       ((in_memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) / "heddle-pg-XXXXXX")
           .string();
@@ -61,7 +60,7 @@ pid_t run_as(uid_t uid, gid_t gid, const std::filesystem::path& folder, std::vec
 
 }  // namespace
 
-std::unique_ptr<PostgresServer> PostgresServer::start(std::string& reason) {
+std::unique_ptr<PostgresServer> PostgresServer::start(std::string& reason, Storage storage) {
   std::unique_ptr<PostgresServer> server(new PostgresServer);
   server->programs_ = find_programs();
   if (server->programs_.empty()) {
@@ -83,7 +82,7 @@ std::unique_ptr<PostgresServer> PostgresServer::start(std::string& reason) {
     reason = "user " + std::to_string(server->uid_) + " has no account, which initdb asks for";
     return nullptr;
   }
-  server->folder_ = folder_for_server();
+  server->folder_ = folder_for_server(storage);
   if (server->folder_.empty() || ::chown(server->folder_.c_str(), server->uid_, server->gid_) != 0) {
     reason = "no folder for the server can be made";
     return nullptr;

@@ -3,16 +3,20 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 namespace heddle::journal::testing {
 
+/// A server that syncs is what a journal asks for; in memory a sync costs nothing. Memory where there is enough of it.
+enum class Storage : std::uint8_t { memory, disk };
+
 class PostgresServer {
  public:
   /// Null, and why, where no server can be started.
-  static std::unique_ptr<PostgresServer> start(std::string& reason);
+  static std::unique_ptr<PostgresServer> start(std::string& reason, Storage storage = Storage::memory);
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
   ~PostgresServer();
