@@ -26,14 +26,14 @@ struct Raw {
   bool json = false;
   bool explain = false;
   Text script, input, input_json, each, batch;
-  Text wall_clock, cpu, memory, max_input, max_output, max_script, workers;
+  Text wall_clock, cpu, memory, max_input, max_output, max_script, workers, journal;
 };
 
 struct Name {
   const char* name;
   Text Raw::*to;
 };
-constexpr std::array<Name, 12> kNames{{{"SCRIPT", &Raw::script},
+constexpr std::array<Name, 13> kNames{{{"SCRIPT", &Raw::script},
                                        {"--input", &Raw::input},
                                        {"--input-json", &Raw::input_json},
                                        {"--each", &Raw::each},
@@ -44,7 +44,8 @@ constexpr std::array<Name, 12> kNames{{{"SCRIPT", &Raw::script},
                                        {"--max-input", &Raw::max_input},
                                        {"--max-output", &Raw::max_output},
                                        {"--max-script", &Raw::max_script},
-                                       {"--workers", &Raw::workers}}};
+                                       {"--workers", &Raw::workers},
+                                       {"--journal", &Raw::journal}}};
 
 // CLI11 throws for every mistake; the exception ends here.
 core::Result<Raw> read(std::vector<std::string> args) {
@@ -173,6 +174,10 @@ core::Result<Options> parse_args(std::vector<std::string> args, unsigned cores) 
   }
   options.input_json = raw.input_json;
   options.explain = raw.explain;
+  options.journal = raw.journal.value_or("");
+  if (raw.journal && raw.journal->empty()) return usage("--journal needs a file, or postgresql://HOST/DATABASE");
+  if (raw.journal && options.limits.output_bytes > kMaxJournaled)
+    return usage("--journal keeps results of at most 64MiB; lower --max-output");
   options.format = raw.json || options.mode != Mode::single ? Format::json : Format::text;
   if (options.mode != Mode::single) options.workers = std::clamp(cores, 1U, 4U);
   if (raw.workers) {
@@ -212,6 +217,8 @@ Options:
   --max-script SIZE   largest script                               (1MiB)
   --workers N         processes that run at a time, 1 to 64
                       (1; with --each and --batch one a core, at most 4)
+  --journal JOURNAL   keep each run as facts in a file, or a database
+                      (postgresql://…); heddle log shows them
   --json              an outcome object in place of the bare result
   --explain           also what confined the run and what it was denied, on
                       standard error or as "explain" in the outcome object

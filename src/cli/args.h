@@ -20,6 +20,7 @@ inline constexpr DurationRange kTimeRange{std::chrono::milliseconds(1), std::chr
 inline constexpr SizeRange kMemoryRange{std::uint64_t{2} << 20, std::uint64_t{2} << 30};
 inline constexpr SizeRange kTextRange{1, std::uint64_t{1} << 30};
 inline constexpr SizeRange kWorkerRange{1, 64};
+inline constexpr std::uint64_t kMaxJournaled = std::uint64_t{64} << 20;  ///< a body's ceiling in a journal
 
 struct Options {
   Mode mode = Mode::single;
@@ -32,6 +33,7 @@ struct Options {
   std::uint64_t max_input = std::uint64_t{1} << 20;
   std::uint64_t max_script = std::uint64_t{1} << 20;
   std::size_t workers = 1;
+  std::string journal;  ///< of --journal; empty for none
   ExecOptions exec;
 };
 

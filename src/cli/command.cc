@@ -13,6 +13,7 @@
 #include "args.h"
 #include "doctor_command.h"
 #include "heddle/core/text.h"
+#include "journaled_evaluator.h"
 #include "json.h"
 #include "line_jobs.h"
 #include "log_command.h"
@@ -145,7 +146,7 @@ class Command {
 
   // The evaluator is gone, and its processes with it, before anybody is told of the outcome.
   Report evaluate(RunRequest request) {
-    auto evaluator = evaluators_(needs());
+    auto evaluator = make_evaluator();
     if (!evaluator.ok()) return failed_report(evaluator.error().message());
     OneJob job(std::move(request));
     Report outcome = report(OutcomeKind::cancelled);
@@ -153,8 +154,23 @@ class Command {
     LoopLimits limits;
     const auto result = run_jobs(job, *evaluator.value(), limits, signals_, output_, progress,
                                  [&](Report given) { outcome = std::move(given); });
-    if (result.source_error) return failed_report(result.source_error->message());
+    if (result.source_error) outcome = failed_report(result.source_error->message());
+    evaluator.value().reset();
+    if (journal_ != nullptr) {
+      const auto kept = journal_->finish(outcome.kind);
+      if (!kept.ok()) return failed_report(kept.error().message());
+    }
     return outcome;
+  }
+
+  core::Result<std::unique_ptr<Evaluator>> make_evaluator() {
+    if (options_.journal.empty()) return evaluators_(needs());
+    const bool single = options_.mode == Mode::single;
+    HEDDLE_ASSIGN(journal_,
+                  RunJournal::open(options_.journal, options_.mode == Mode::batch ? options_.source : script_name_,
+                                   single ? Runs::one : Runs::many));
+    HEDDLE_ASSIGN(auto evaluator, evaluators_(needs()));
+    return journaled(std::move(evaluator), *journal_);
   }
 
   // The one outcome of a single run, and its exit code.
@@ -187,7 +203,7 @@ class Command {
     const bool each = options_.mode == Mode::each;
     auto source = Source::open(each ? "--each" : "--batch", options_.source, stdin_);
     if (!source.ok()) return failed(source.error());
-    auto evaluator = evaluators_(needs());
+    auto evaluator = make_evaluator();
     if (!evaluator.ok()) return failed(evaluator.error());
     const Ceilings ceilings{options_.max_script, options_.max_input};
     LineJobs jobs(std::move(source).value(), each ? ceilings.input : batch_line_ceiling(ceilings),
@@ -205,6 +221,12 @@ class Command {
     int code = result.ok == result.jobs ? 0 : kExitSomeNotOk;
     if (result.source_error) code = failed(*result.source_error);
     if (result.cancelled) code = row_of(OutcomeKind::cancelled).exit_code;
+    evaluator.value().reset();
+    if (journal_ != nullptr) {
+      const auto kept = journal_->finish(result.cancelled ? OutcomeKind::cancelled : OutcomeKind::ok,
+                                         fmt::format(R"({{"runs":{},"ok":{}}})", result.jobs, result.ok));
+      if (!kept.ok()) code = failed(kept.error());
+    }
     return finish_output(code);
   }
 
@@ -232,6 +254,7 @@ class Command {
   const EvaluatorFactory& evaluators_;
   Signals& signals_;
   Output& output_;
+  std::unique_ptr<RunJournal> journal_;  // of --journal
   std::string script_name_ = "SCRIPT";
 };
 

@@ -20,7 +20,7 @@ using journal::Kind;
 using Json = nlohmann::json;
 
 constexpr std::size_t kIndent = 8;
-constexpr std::size_t kPreviewUnits = 240;
+constexpr std::size_t kPreviewUnits = 320;
 
 struct CivilTime {
   tm date = {};
@@ -52,6 +52,18 @@ std::string painted(std::string_view text, Tone tone, Colour colour) {
   if (tone == Tone::bad) code = "31";
   if (tone == Tone::notable) code = "33";
   return fmt::format("\x1B[{}m{}\x1B[0m", code, text);
+}
+
+// Digests in full are for programs: "sha256:" and 64 digits become "sha256:" and 12.
+std::string short_digests(std::string text) {
+  constexpr std::string_view prefix = "sha256:";
+  constexpr std::size_t kept = 12;
+  for (std::size_t at = 0; (at = text.find(prefix, at)) != std::string::npos;) {
+    at += prefix.size();
+    const std::size_t end = std::min(text.find_first_not_of("0123456789abcdef", at), text.size());
+    if (end - at == 64) text.replace(at + kept, end - at - kept, "…");
+  }
+  return text;
 }
 
 // A payload's members, read with the patience that a newer MINOR asks for.
@@ -94,7 +106,7 @@ std::string preview(std::string_view label, const Fact& fact) {
   if (!fact.body) return {};
   const std::string& text = fact.body->text;
   std::string shown = shown_text(core::bound_text(text, kPreviewUnits));
-  if (text.size() > shown.size()) shown += fmt::format(" … ({} bytes)", text.size());
+  if (core::utf16_units(text) > kPreviewUnits) shown += fmt::format(" … ({} bytes)", text.size());
   return fmt::format(" {} {}", label, shown);
 }
 
@@ -238,7 +250,7 @@ std::string fact_text(const Fact& fact, Colour colour) {
   out += '\n';
   const std::string indent(kIndent, ' ');
   if (!beside) add_wrapped(out, indent, kIndent, subject);
-  if (const std::string text = details(fact); !text.empty()) add_wrapped(out, indent, kIndent, text);
+  if (const std::string text = short_digests(details(fact)); !text.empty()) add_wrapped(out, indent, kIndent, text);
   return out;
 }
 

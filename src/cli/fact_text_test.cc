@@ -57,6 +57,9 @@ TEST(FactText, SaysWhatHappened) {
             "     1  2023-11-14 22:13:20.123  ACCESS_DENIED  nightly  clean/1\n"
             "        sandboxEval attempt 2 refused by the kernel: openat /etc/passwd, rule\n"
             "        landlock\n");
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const std::string started = fact_text(fact_of(intent(ref, Repeatable::no, {{"script", digest}}, "1")), Colour::no);
+  EXPECT_NE(started.find("script=sha256:aaaaaaaaaaaa…\n"), std::string::npos) << started;
   Fact newer = fact_of(flow_started("f", "n", "1"));
   newer.kind = Kind::unknown;
   newer.kind_text = "TELEPORTED";

@@ -262,6 +262,126 @@ TEST_F(Log, StreamsThatCannotBeWritten) {
   EXPECT_TRUE(has(ended.err, "standard output")) << ended.err;
 }
 
+class RunJournal : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string journal() const { return folder_.path("journal"); }
+  [[nodiscard]] Launch script(const std::string& words, std::vector<std::string> args = {}) const {
+    args.insert(args.begin(), {"run", folder_.write("job.js", words), "--journal", journal()});
+    return {HEDDLE_FAKE_COMMAND, std::move(args)};
+  }
+  [[nodiscard]] std::vector<Fact> facts() const {
+    Query query;
+    query.limit = 10'000;
+    return open(journal(), Access::read).value()->read(query, {}).value().facts;
+  }
+  // Until the journal is there, and a run has begun in it.
+  void wait_for_a_run() const {
+    const auto deadline = core::Deadline::after(kPatience);
+    while (!deadline.passed()) {
+      const auto store = open(journal(), Access::read);
+      if (store.ok() && store.value()->head({}).ok() && store.value()->head({}).value().sequence >= 2) return;
+      ::usleep(2000);
+    }
+    ADD_FAILURE() << "no run began";
+  }
+  Folder folder_;
+};
+
+// JRN-5: a run is facts: what it began with, how it ended, the value as it was printed.
+TEST_F(RunJournal, KeepsARun) {
+  EXPECT_EQ(run(script("echo", {"--input-json", "[1, 2]"})).out, "[1, 2]\n");
+  const auto kept = facts();
+  ASSERT_EQ(kept.size(), 4U);
+  EXPECT_EQ(kept[0].kind, Kind::flow_started);
+  EXPECT_TRUE(has(kept[0].payload, "job.js"));
+  EXPECT_EQ(kept[1].kind, Kind::intent);
+  EXPECT_TRUE(has(kept[1].payload, "\"script\":\"sha256:" + sha256("echo").hex())) << kept[1].payload;
+  EXPECT_TRUE(has(kept[1].body->text, "\"input\":\"sha256:" + sha256("[1, 2]").hex() + "\",\"inputBytes\":6,"))
+      << kept[1].body->text;
+  EXPECT_EQ(kept[2].kind, Kind::outcome);
+  EXPECT_EQ(kept[2].body->text, "[1, 2]");
+  EXPECT_EQ(kept[3].kind, Kind::flow_ended);
+  for (const Fact& fact : kept) EXPECT_EQ(fact.flow, kept[0].flow);
+}
+
+// JRN-5, SBX-21: each way to end is a fact of its own, and each run a flow of its own.
+TEST_F(RunJournal, KeepsEachOutcome) {
+  struct Case {
+    const char* script;
+    const char* payload;
+    const char* body;
+  };
+  const Case cases[] = {
+      {"throw", R"("status":"failure","channel":"scriptError","message":"no \u001b[31mcolour\u000ahere")",
+       R"({"name":"TypeError","line":3,"column":7})"},
+      {"memory", R"("status":"failure","channel":"limitExceeded")", R"("memory")"},
+      {"toolarge", R"("status":"failure","channel":"inputTooLarge")", "null"},
+      {"lost", R"("status":"error","message":"start the worker: it said nothing")", nullptr},
+      {"refuse", R"("status":"error","message":"start a run: never")", nullptr}};
+  std::size_t before = 0;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.script);
+    const auto with = run(script(one.script));
+    Launch without = script(one.script);
+    without.args.resize(2);
+    EXPECT_EQ(with.err, run(without).err);
+    const auto kept = facts();
+    ASSERT_EQ(kept.size(), before + 4);
+    const Fact& outcome = kept[before + 2];
+    EXPECT_TRUE(has(outcome.payload, one.payload)) << outcome.payload;
+    EXPECT_EQ(outcome.body.has_value(), one.body != nullptr);
+    if (one.body != nullptr && outcome.body) {
+      EXPECT_EQ(outcome.body->text, one.body);
+    }
+    before += 4;
+  }
+}
+
+// JRN-5: what has been printed is in the journal, even when the command is killed the moment it is read.
+TEST_F(RunJournal, NothingIsPrintedBeforeItIsDurable) {
+  std::string rows;
+  for (int i = 0; i < 2000; ++i) rows += std::to_string(i) + "\n";
+  Process process(script("echo", {"--each", folder_.write("rows", rows)}));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(process.line());
+  process.signal(SIGKILL);
+  const auto ended = process.wait();
+  EXPECT_EQ(ended.code, 137);
+  const std::size_t printed = 5 + split_lines(ended.out).size();
+  std::size_t outcomes = 0;
+  for (const Fact& fact : facts()) outcomes += fact.kind == Kind::outcome ? 1 : 0;
+  EXPECT_GE(outcomes, printed);
+}
+
+TEST_F(RunJournal, KeepsWhatCtrlCCutShort) {
+  Process process(script("sleep 60000"));
+  process.wait_for_signals();
+  wait_for_a_run();
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+  const auto kept = facts();
+  ASSERT_EQ(kept.size(), 4U);
+  EXPECT_TRUE(has(kept[2].payload, R"("status":"cancelled")"));
+  EXPECT_TRUE(has(kept[3].payload, R"("status":"cancelled")"));
+}
+
+// JRN-5: what cannot be made durable does not run, and what cannot be kept is not told as if it had been.
+TEST_F(RunJournal, WithoutAJournalNoRun) {
+  Launch nowhere = script("echo");
+  nowhere.args[3] = "/no/such/folder/journal";
+  const auto ended = run(nowhere);
+  EXPECT_EQ(ended.code, 15);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_TRUE(has(ended.err, "/no/such/folder/journal")) << ended.err;
+  Process process(script("sleep 700"));
+  wait_for_a_run();
+  run_sql(journal(), "UPDATE journal SET schema = '2.0.0'");
+  const auto unkept = process.wait();
+  EXPECT_EQ(unkept.code, 15);
+  EXPECT_EQ(unkept.out, "");
+  EXPECT_TRUE(has(unkept.err, "2.0.0")) << unkept.err;
+  EXPECT_EQ(run(script("echo", {"--max-output", "65MiB"})).code, 64);
+}
+
 // JRN-2, JRN-7: the same commands on a server.
 TEST_F(Log, WorksOnPostgres) {
   std::string reason;
@@ -285,6 +405,9 @@ TEST_F(Log, WorksOnPostgres) {
   EXPECT_TRUE(has(process.line().value_or(""), "\"sequence\":9"));
   process.signal(SIGINT);
   EXPECT_EQ(process.wait().code, 130);
+  const auto ran = run({HEDDLE_FAKE_COMMAND, {"run", folder_.write("job.js", "echo"), "--journal", name}});
+  EXPECT_EQ(ran.out, "null\n") << ran.err;
+  EXPECT_EQ(open(name, Access::read).value()->head({}).value().sequence, 13U);
 }
 
 }  // namespace

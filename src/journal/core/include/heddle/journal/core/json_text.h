@@ -8,8 +8,8 @@
 
 namespace heddle::journal {
 
-/// Arrays and objects may nest this deep.
-inline constexpr std::size_t kMaxJsonDepth = 512;
+/// Arrays and objects may nest this deep: more than a script's result may.
+inline constexpr std::size_t kMaxJsonDepth = 1024;
 
 /// True for one JSON value by the grammar of RFC 8259 in well-formed UTF-8. An escaped lone surrogate is allowed, as
 /// that grammar allows it: engines produce them, and as an escape it is plain ASCII. Allocates nothing; no recursion.

@@ -1,0 +1,90 @@
+#include "journaled_evaluator.h"
+
+#include <utility>
+
+namespace heddle::cli {
+namespace {
+
+using sandbox::quickjs::Outcome;
+using sandbox::quickjs::RunRequest;
+
+Outcome failed(core::Error error) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::infrastructure;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
+class JournaledEvaluation final : public Evaluation {
+ public:
+  JournaledEvaluation(Evaluator& evaluator, RunJournal& journal, std::uint64_t number, RunRequest request)
+      : evaluator_(evaluator),
+        journal_(journal),
+        number_(number),
+        pending_(journal.begin(number, request)),
+        request_(std::move(request)) {}
+  JournaledEvaluation(const JournaledEvaluation&) = delete;
+  JournaledEvaluation& operator=(const JournaledEvaluation&) = delete;
+  ~JournaledEvaluation() override {
+    if (running_ == nullptr) return;
+    running_.reset();  // it is over before it is said to be
+    (void)journal_.end(number_, report(OutcomeKind::cancelled));
+  }
+
+  [[nodiscard]] int fd() const override { return running_ != nullptr ? running_->fd() : pending_->fd(); }
+
+  [[nodiscard]] std::optional<Outcome> poll() override {
+    if (running_ == nullptr) {
+      const auto durable = pending_->result();
+      if (!durable) return std::nullopt;
+      if (!durable->ok()) return failed(durable->error());
+      if (end_) return std::exchange(end_, std::nullopt);
+      auto started = evaluator_.start(std::move(request_));
+      if (!started.ok()) return ended(failed(started.error()));
+      running_ = std::move(started).value();
+    }
+    auto outcome = running_->poll();
+    if (!outcome) return std::nullopt;
+    running_.reset();
+    return ended(*std::move(outcome));
+  }
+
+ private:
+  std::optional<Outcome> ended(Outcome outcome) {
+    pending_ = journal_.end(number_, report_of(outcome));
+    end_ = std::move(outcome);
+    return std::nullopt;
+  }
+
+  Evaluator& evaluator_;
+  RunJournal& journal_;
+  const std::uint64_t number_;
+  std::shared_ptr<const RunJournal::Pending> pending_;
+  RunRequest request_;
+  std::unique_ptr<Evaluation> running_;
+  std::optional<Outcome> end_;  // told once it is durable
+};
+
+class JournaledEvaluator final : public Evaluator {
+ public:
+  JournaledEvaluator(std::unique_ptr<Evaluator> evaluator, RunJournal& journal)
+      : evaluator_(std::move(evaluator)), journal_(journal) {}
+
+  [[nodiscard]] core::Result<std::unique_ptr<Evaluation>> start(RunRequest request) override {
+    return std::unique_ptr<Evaluation>(
+        std::make_unique<JournaledEvaluation>(*evaluator_, journal_, ++started_, std::move(request)));
+  }
+
+ private:
+  std::unique_ptr<Evaluator> evaluator_;
+  RunJournal& journal_;
+  std::uint64_t started_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> journaled(std::unique_ptr<Evaluator> evaluator, RunJournal& journal) {
+  return std::make_unique<JournaledEvaluator>(std::move(evaluator), journal);
+}
+
+}  // namespace heddle::cli
