@@ -22,7 +22,8 @@ class JournaledEvaluation final : public Evaluation {
         journal_(journal),
         number_(number),
         pending_(journal.begin(number, request)),
-        request_(std::move(request)) {}
+        request_(std::move(request)),
+        explain_(std::exchange(request_.explain, true)) {}
   JournaledEvaluation(const JournaledEvaluation&) = delete;
   JournaledEvaluation& operator=(const JournaledEvaluation&) = delete;
   ~JournaledEvaluation() override {
@@ -52,6 +53,7 @@ class JournaledEvaluation final : public Evaluation {
  private:
   std::optional<Outcome> ended(Outcome outcome) {
     pending_ = journal_.end(number_, report_of(outcome));
+    if (!explain_) outcome.explanation.reset();
     end_ = std::move(outcome);
     return std::nullopt;
   }
@@ -61,6 +63,7 @@ class JournaledEvaluation final : public Evaluation {
   const std::uint64_t number_;
   std::shared_ptr<const RunJournal::Pending> pending_;
   RunRequest request_;
+  const bool explain_;  // what the user asked for; the journal is always told what was denied
   std::unique_ptr<Evaluation> running_;
   std::optional<Outcome> end_;  // told once it is durable
 };

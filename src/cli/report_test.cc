@@ -88,7 +88,7 @@ TEST(Report, ExplainsWhenAsked) {
   EXPECT_FALSE(nlohmann::json::parse(to_json(report_of(outcome))).contains("explain"));
   sandbox::quickjs::Explanation explanation;
   explanation.applied = {"a \"fact\""};
-  explanation.denied.push_back({"openat", "openat /\x1b[31m (observed): rule", "rule", "hint"});
+  explanation.denied.push_back({"openat", "", "openat /\x1b[31m (observed): rule", "rule", "hint"});
   explanation.dropped = 3;
   outcome.explanation = explanation;
   const auto json = nlohmann::json::parse(to_json(report_of(outcome)))["explain"];

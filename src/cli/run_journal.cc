@@ -74,6 +74,27 @@ Draft flow_ended(std::string_view flow, OutcomeKind how, std::string_view messag
   }
 }
 
+// What was enforced around the run, and each thing that the kernel refused it (JRN-8).
+void add_explanation(std::vector<Draft>& drafts, const EffectRef& ref, const Report& report) {
+  if (!report.explanation) return;
+  std::string applied = "[";
+  for (const std::string& fact : report.explanation->applied) {
+    applied += (applied.size() > 1 ? "," : "") + quote_json(fact);
+  }
+  drafts.push_back(journal::jail_applied(ref, applied + ']'));
+  for (const auto& denied : report.explanation->denied) {
+    // The line is "SYSCALL OBJECT: RULE".
+    std::string_view object = denied.line;
+    if (object.substr(0, denied.syscall.size()) == denied.syscall) object.remove_prefix(denied.syscall.size());
+    const std::string rule = ": " + denied.rule;
+    if (object.size() >= rule.size() && object.substr(object.size() - rule.size()) == rule) {
+      object.remove_suffix(rule.size());
+    }
+    object.remove_prefix(std::min(object.find_first_not_of(' '), object.size()));
+    drafts.push_back(journal::access_denied(ref, denied.syscall, object, denied.rule));
+  }
+}
+
 }  // namespace
 
 core::Result<std::unique_ptr<RunJournal>> RunJournal::open(const std::string& name, std::string_view script,
@@ -113,7 +134,10 @@ std::shared_ptr<const RunJournal::Pending> RunJournal::begin(std::uint64_t numbe
 
 std::shared_ptr<const RunJournal::Pending> RunJournal::end(std::uint64_t number, const Report& report) {
   const std::string key = std::to_string(number);
-  std::vector<Draft> drafts{outcome_of({flow_, key, kEffect, 1}, report)};
+  const EffectRef ref{flow_, key, kEffect, 1};
+  std::vector<Draft> drafts;
+  add_explanation(drafts, ref, report);
+  drafts.push_back(outcome_of(ref, report));
   if (runs_ == Runs::one) {
     drafts.push_back(flow_ended(flow_, report.kind, report.message, std::nullopt));
     ended_ = true;

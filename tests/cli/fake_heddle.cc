@@ -37,7 +37,7 @@ class FakeEvaluation final : public Evaluation {
 
 // echo: the input. vary: the input, after a time that differs from run to run. sleep N: null after N ms. big N: N
 // bytes. raw: the input, taken for a value unchecked by quoting nothing. throw, cpu, memory, output, wallclock,
-// toolarge, lost.
+// toolarge, lost. denied: the input, after a denial.
 class FakeEvaluator final : public Evaluator {
  public:
   Result<std::unique_ptr<Evaluation>> start(RunRequest request) override {
@@ -75,6 +75,13 @@ class FakeEvaluator final : public Evaluator {
                       : word == "memory" ? LimitKind::memory
                       : word == "output" ? LimitKind::output
                                          : LimitKind::wall_clock;
+    }
+    if (word == "denied" && request.explain) {
+      outcome.explanation = heddle::sandbox::quickjs::Explanation{
+          {"Landlock"},
+          {{"openat", "/etc/passwd", "openat /etc/passwd (observed): no files", "no files", "none"}},
+          false,
+          0};
     }
     if (word == "toolarge") outcome.kind = Outcome::Kind::input_too_large;
     if (word == "lost") {

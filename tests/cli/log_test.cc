@@ -337,6 +337,24 @@ TEST_F(RunJournal, KeepsEachOutcome) {
   }
 }
 
+// JRN-8: what confined a run and what the kernel refused it are facts, asked for or not; the outcome object is the
+// same.
+TEST_F(RunJournal, KeepsDenials) {
+  EXPECT_EQ(run(script("denied", {"--json"})).out, "{\"outcome\":\"ok\",\"value\":null,\"ms\":1.234}\n");
+  EXPECT_TRUE(has(run(script("denied", {"--json", "--explain"})).out, "\"explain\":"));
+  const auto kept = facts();
+  ASSERT_EQ(kept.size(), 12U);
+  for (const std::size_t at : {2U, 8U}) {
+    EXPECT_EQ(kept[at].kind, Kind::jail_applied);
+    EXPECT_EQ(kept[at].body->text, R"(["Landlock"])");
+    EXPECT_EQ(kept[at + 1].kind, Kind::access_denied);
+    EXPECT_TRUE(
+        has(kept[at + 1].payload, R"x("syscall":"openat","object":"/etc/passwd (observed)","rule":"no files")x"))
+        << kept[at + 1].payload;
+    EXPECT_EQ(kept[at + 2].kind, Kind::outcome);
+  }
+}
+
 // JRN-5: what has been printed is in the journal, even when the command is killed the moment it is read.
 TEST_F(RunJournal, NothingIsPrintedBeforeItIsDurable) {
   std::string rows;

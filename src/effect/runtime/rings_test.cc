@@ -155,7 +155,7 @@ TEST(Rings, ValidateBothSides) {
   bench.add(function("junk", [](std::string_view, const Call&) { return Text("{"); }));
   EXPECT_EQ(bench.execute("junk", "1", "4").typed().channel, kInvalidOutput);
   bench.add(function(
-      "deep", [](std::string_view, const Call&) { return Text(std::string(600, '[') + std::string(600, ']')); }));
+      "deep", [](std::string_view, const Call&) { return Text(std::string(1100, '[') + std::string(1100, ']')); }));
   EXPECT_EQ(bench.execute("deep", "1", "5").typed().channel, kInvalidOutput) << "what cannot be stored is not given";
   EXPECT_EQ(bench.execute("half", "{", "6").untyped().error.value().code, Errc::malformed);
   FunctionEffect wrong = function("wrong", nullptr);

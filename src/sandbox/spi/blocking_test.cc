@@ -47,7 +47,7 @@ class Door {
 };
 
 Request request(std::string script = "", std::stop_token stop = {}) {
-  return {std::move(script), "null", {}, std::move(stop)};
+  return {std::move(script), "null", {}, false, std::move(stop)};
 }
 
 Outcome await(Evaluation& evaluation) {
