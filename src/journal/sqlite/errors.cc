@@ -27,6 +27,12 @@ core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::stri
       return error(Errc::damaged, "the file is no journal or is damaged (" + std::string(::sqlite3_errmsg(db)) +
                                       "); restore it from a copy");
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY) {
+        return error(
+            Errc::system,
+            "to read a journal that nobody has open, its folder must be writable (SQLite keeps files beside it); "
+            "read it as its owner, or copy it to a folder of yours");
+      }
       return error(Errc::system, "the journal cannot be written; see the permissions of the file and its folder");
     case SQLITE_TOOBIG:
       return error(Errc::too_large, ::sqlite3_errmsg(db));

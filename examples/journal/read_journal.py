@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""read_journal.py FILE: checks a journal of Heddle's in SQLite and prints its facts, from docs/formats/journal.md alone."""
+import hashlib
+import sqlite3
+import struct
+import sys
+
+
+def text(value):
+    return struct.pack(">Q", len(value)) + value
+
+
+def main(path):
+    db = sqlite3.connect(path)
+    db.text_factory = bytes  # what was written, byte for byte
+    if db.execute("PRAGMA application_id").fetchone()[0] != 0x48444C4A:
+        sys.exit(f"{path}: no journal")
+    schema, last, newest = db.execute("SELECT schema, last, checksum FROM journal").fetchone()
+    if int(schema.split(b".")[0]) > 1:
+        sys.exit(f"{path}: schema {schema.decode()}, and this program reads 1.x")
+    before, ordinals, count = bytes(32), {}, 0
+    for sequence, ordinal, checksum, version, time, flow, effect, kind, payload, digest, body in db.execute(
+        "SELECT sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, body"
+        " FROM fact ORDER BY sequence"
+    ):
+        count += 1
+        ordinals[flow] = ordinals.get(flow, 0) + 1
+        covered = before + struct.pack(">QQq", sequence, ordinal, time)
+        covered += struct.pack(">III", *map(int, version.split(b".")))
+        covered += text(flow) + text(effect) + text(kind) + text(payload) + (digest or b"")
+        if sequence != count or ordinal != ordinals[flow] or hashlib.sha256(covered).digest() != checksum:
+            sys.exit(f"{path}: fact {sequence} is not what was written")
+        if digest and body is None:
+            body = db.execute("SELECT text FROM body WHERE digest = ?", (digest,)).fetchone()[0]
+        if digest and hashlib.sha256(body).digest() != digest:
+            sys.exit(f"{path}: the body of fact {sequence} is not what was written")
+        print(sequence, kind.decode(), ascii(flow.decode()), ascii(effect.decode()))
+        before = checksum
+    if count != last or before != newest:
+        sys.exit(f"{path}: the last fact is missing")
+    print("checksum", before.hex())
+
+
+main(sys.argv[1])
