@@ -3,7 +3,9 @@
 // commits.
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "heddle/journal/postgres/postgres.h"
 #include "reading.h"
@@ -129,38 +131,49 @@ class Writer {
         if (!session.ok()) return failed(session.error(), false);
         session_ = std::move(session).value();
       }
-      auto locked = lock(wait);
-      if (!locked.ok()) {
-        if (patience.allows(locked.error())) continue;
-        return failed(locked.error(), false);
+      if (auto over = wait_over(wait, "append to the journal", "before it began")) return failed(*over, false);
+      const bool guess = known_.has_value();
+      auto head = guess ? core::Result<HeadRow>(*std::exchange(known_, std::nullopt)) : lock(wait);
+      if (!head.ok()) {
+        if (patience.allows(head.error())) continue;
+        return failed(head.error(), false);
       }
       // From here on it is seen through: the caller's Wait does not count any more, the server's absence does.
-      auto written = write(batch, locked.value(), {});
+      commit_sent_ = false;
+      auto written = write(batch, head.value(), guess ? Lock::if_unchanged : Lock::held, {});
       if (written.ok()) {
-        const auto committed = session_->run(pg::kCommit, {}, {});
-        if (committed.ok()) {
-          sequencer_.committed();
-          return {};
+        sequencer_.committed();
+        known_ = HeadRow{std::max(head.value().schema, kSchema), sequencer_.head()};
+        return {};
+      }
+      if (guess && session_->usable() && guessed_wrong(session_->state())) {
+        (void)session_->run(pg::kRollback, {}, {});
+        continue;
+      }
+      if (commit_sent_ && written.error().code == Errc::disconnected) {
+        auto found = was_committed(patience);
+        if (!found.ok()) {
+          core::Error error = found.error();
+          error.context += "; whether the facts are stored is not known";
+          return failed(std::move(error), true);
         }
-        written = committed.error();
-        if (committed.error().code == Errc::disconnected) {
-          auto found = was_committed(patience);
-          if (!found.ok()) {
-            core::Error error = found.error();
-            error.context += "; whether the facts are stored is not known";
-            return failed(std::move(error), true);
-          }
-          if (found.value()) return {};
-          continue;
-        }
+        if (found.value()) return {};
+        continue;
       }
       if (patience.allows(written.error())) continue;
-      session_.reset();  // the server rolls back; a pipeline may be half sent
+      session_.reset();  // the server rolls back
       return failed(written.error(), true);
     }
   }
 
  private:
+  // Of the row of table journal: taken already, or to be taken with the facts' own round trip if the journal still ends
+  // as it did after this store's last append. Then one append costs one round trip.
+  enum class Lock : std::uint8_t { held, if_unchanged };
+
+  // division_by_zero, lock_not_available: somebody else has appended, or is appending. Then the lock is waited for.
+  static bool guessed_wrong(const std::string& state) { return state == "22012" || state == "55P03"; }
+
   core::Result<HeadRow> lock(const Wait& wait) {
     const auto begun = session_->run(pg::kBegin, {}, wait);
     if (!begun.ok()) return begun.error();
@@ -169,12 +182,16 @@ class Writer {
     return head;
   }
 
-  core::Result<void> write(std::span<Job* const> batch, const HeadRow& head, const Wait& wait) {
+  // All of a batch and its COMMIT, in one round trip.
+  core::Result<void> write(std::span<Job* const> batch, const HeadRow& head, Lock lock, const Wait& wait) {
+    HEDDLE_TRY(session_->prepare(
+        {pg::kBegin, pg::kLockUnchangedHead, pg::kInsertBody, pg::kSetFlow, pg::kSetHead, pg::kInsertFact, pg::kCommit},
+        wait));
     const std::string schema = kSchema.text();
     const Time time = now();
     sequencer_.begin(head.head, time);
+    // With the lock still to be taken these counts are right if the journal proves unchanged.
     const auto count_of = [&](const std::string& flow) { return pg::facts_of(*session_, flow, wait); };
-    // Numbering looks counts up, which cannot be done amid the inserts' pipeline.
     std::vector<NewRow> rows;
     for (Job* const job : batch) {
       job->receipt.first = sequencer_.head().sequence + 1;
@@ -184,26 +201,32 @@ class Writer {
       }
       job->receipt.last = sequencer_.head().sequence;
     }
-    // Large bodies first: each of their statements is prepared outside the pipeline.
+    if (lock == Lock::if_unchanged) {
+      HEDDLE_TRY(session_->send(pg::kBegin, {}, wait));
+      HEDDLE_TRY(session_->send(
+          pg::kLockUnchangedHead,
+          {Parameter::text(head.schema.text()), Parameter::number(static_cast<std::int64_t>(head.head.sequence)),
+           Parameter::bytes(head.head.checksum.raw())},
+          wait));
+    }
     for (const NewRow& row : rows) {
       if (!row.body_digest || row.body_inline()) continue;
-      const auto done = session_->run(
-          pg::kInsertBody, {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait);
-      if (!done.ok()) return done.error();
+      HEDDLE_TRY(session_->send(pg::kInsertBody,
+                                {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait));
     }
     for (const auto& [flow, facts] : sequencer_.changed_flows()) {
-      const auto done = session_->run(
-          pg::kSetFlow, {Parameter::text(flow), Parameter::number(static_cast<std::int64_t>(facts))}, wait);
-      if (!done.ok()) return done.error();
+      HEDDLE_TRY(session_->send(pg::kSetFlow,
+                                {Parameter::text(flow), Parameter::number(static_cast<std::int64_t>(facts))}, wait));
     }
     const std::string newest = std::max(head.schema, kSchema).text();
-    const auto done = session_->run(
+    HEDDLE_TRY(session_->send(
         pg::kSetHead,
         {Parameter::text(newest), Parameter::number(static_cast<std::int64_t>(sequencer_.head().sequence)),
          Parameter::bytes(sequencer_.head().checksum.raw())},
-        wait);
-    if (!done.ok()) return done.error();
+        wait));
     for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
+    commit_sent_ = true;
+    HEDDLE_TRY(session_->send(pg::kCommit, {}, wait));
     return session_->finish(wait);
   }
 
@@ -246,6 +269,8 @@ class Writer {
   const Connector& connector_;
   std::unique_ptr<Session> session_;
   Sequencer sequencer_;
+  std::optional<HeadRow> known_;  // the journal's end after this store's last append; nothing when it is not known
+  bool commit_sent_ = false;      // of the write under way: it may be durable though no answer came
 };
 
 class PostgresStore final : public Store {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "heddle/core/check.h"
+
 namespace heddle::journal {
 namespace {
 
@@ -168,6 +170,7 @@ core::Result<const char*> Session::prepared(Sql sql, const Wait& wait) {
   for (const auto& [text, name] : prepared_) {
     if (text == sql.text()) return name.c_str();
   }
+  HEDDLE_CHECK(!pipeline_);  // what is sent is prepared before
   const std::string name = "s" + std::to_string(prepared_.size());
   if (::PQsendPrepare(connection_, name.c_str(), sql.text(), 0, nullptr) == 0) return lost("the connection broke");
   const auto done = answer(wait);
@@ -201,17 +204,22 @@ core::Result<Rows> Session::run(Sql sql, const std::vector<Parameter>& parameter
   return answer(wait);
 }
 
+core::Result<void> Session::prepare(std::initializer_list<Sql> statements, const Wait& wait) {
+  if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
+  HEDDLE_CHECK(!pipeline_);
+  for (const Sql& sql : statements) {
+    const auto name = prepared(sql, wait);
+    if (!name.ok()) return name.error();
+  }
+  return {};
+}
+
 core::Result<void> Session::send(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
   if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
-  HEDDLE_TRY([&]() -> core::Result<void> {  // preparing waits for an answer, which a pipeline has no place for
-    if (pipeline_) return {};
-    auto name = prepared(sql, wait);
-    if (!name.ok()) return std::move(name).error();
-    return {};
-  }());
   if (!pipeline_) {
     if (::PQenterPipelineMode(connection_) == 0) return lost("the connection broke");
     pipeline_ = true;
+    state_.clear();
   }
   HEDDLE_TRY(dispatch(sql, parameters, wait));
   return flush(wait);
@@ -234,6 +242,7 @@ core::Result<void> Session::finish(const Wait& wait) {
     if (status == PGRES_FATAL_ERROR && !error) {
       error = core::make_error(state == nullptr ? Errc::disconnected : code_of(state), kStep,
                                first_line(::PQresultErrorMessage(result)));
+      if (state != nullptr) state_ = state;
     }
     ::PQclear(result);
     if (error && error->code == Errc::disconnected) return lost(error->context);

@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,9 +69,14 @@ class Session {
   /// Runs one statement and waits for its answer. The server keeps the plan of each statement's text.
   [[nodiscard]] core::Result<Rows> run(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
 
-  /// Sends a statement without waiting; `finish` gets all answers. For many inserts in one round trip.
+  /// For statements that are to be sent: preparing waits for an answer, which a pipeline has no place for.
+  [[nodiscard]] core::Result<void> prepare(std::initializer_list<Sql> statements, const Wait& wait);
+  /// Sends a prepared statement without waiting; `finish` gets all answers, or the first error, after which the server
+  /// has passed over what followed. For many statements in one round trip.
   [[nodiscard]] core::Result<void> send(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
   [[nodiscard]] core::Result<void> finish(const Wait& wait);
+  /// SQLSTATE of the error that `finish` gave.
+  [[nodiscard]] const std::string& state() const { return state_; }
 
  private:
   explicit Session(PGconn* connection) : connection_(connection) {}
@@ -86,6 +92,7 @@ class Session {
 
   PGconn* connection_;
   bool pipeline_ = false;
+  std::string state_;
   std::vector<std::pair<const char*, std::string>> prepared_;  // by the text's address
 };
 

@@ -34,6 +34,10 @@ inline constexpr Sql kRollback = "ROLLBACK";
 
 inline constexpr Sql kReadHead = "SELECT schema, last, checksum FROM heddle.journal WHERE id = 1";
 inline constexpr Sql kLockHead = "SELECT schema, last, checksum FROM heddle.journal WHERE id = 1 FOR UPDATE";
+// Takes the lock, at once, if nobody else has appended since; a division by zero otherwise.
+inline constexpr Sql kLockUnchangedHead =
+    "SELECT 1 / count(*) FROM (SELECT 1 FROM heddle.journal WHERE id = 1 AND schema = $1::text AND last = $2::bigint"
+    " AND checksum = $3::bytea FOR UPDATE NOWAIT) AS unchanged";
 inline constexpr Sql kSetHead =
     "UPDATE heddle.journal SET schema = $1::text, last = $2::bigint, checksum = $3::bytea WHERE id = 1";
 inline constexpr Sql kReadFlow = "SELECT facts FROM heddle.flow WHERE id = $1::text";
