@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -49,7 +50,11 @@ void Flow::together(std::span<const std::function<void(Flow&)>> branches, std::s
   };
   std::vector<std::thread> others;
   const std::size_t wanted = std::min(std::max<std::size_t>(threads, 1), branches.size());
-  for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(work);
+  try {
+    for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads to be had: those that there are do all of it.
+  }
   work();
   for (std::thread& other : others) other.join();
 }

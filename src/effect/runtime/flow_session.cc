@@ -207,6 +207,7 @@ FlowSession::Plan FlowSession::plan_known(const Place& place, const Past& past, 
   Plan plan;
   plan.past = &past;
   plan.attempt = past.attempts + 1;
+  if (!history_.ending) plan.errors = past.errors;  // else the flow had given up, and begins to count anew
   switch (past.phase) {
     case EffectPhase::succeeded:
     case EffectPhase::failed:
@@ -217,7 +218,6 @@ FlowSession::Plan FlowSession::plan_known(const Place& place, const Past& past, 
       // Nobody has acted on it yet when it is the last that the branch asked for.
       const bool again = past.retry && may_run_again(past, effect) && !went_on_after(place);
       plan.kind = again ? Plan::Kind::run : Plan::Kind::stored;
-      if (again && !history_.ending) plan.errors = past.errors;
       return plan;
     }
     case EffectPhase::begun:
