@@ -43,6 +43,9 @@ void Interrupt::watch(Signals& signals, int output) noexcept {
     }
   }
   stop_.request_stop();
+  // The second signal has its default action in this thread, which is therefore there until the end.
+  while (::poll(fds.data(), 1, -1) <= 0) {
+  }
 }
 
 }  // namespace heddle::cli
