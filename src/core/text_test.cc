@@ -19,6 +19,23 @@ TEST(Text, KnowsWellFormedUtf8) {
   EXPECT_EQ(invalid_utf8_at("ab\xFFz"), 2U);
 }
 
+// The stretches of ASCII that are skipped hide nothing: one bad byte in every place of texts of every length.
+TEST(Text, FindsABadByteWhereverItIs) {
+  for (std::size_t length = 1; length < 40; ++length) {
+    EXPECT_TRUE(valid_utf8(std::string(length, 'x')));
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string text(length, 'x');
+      text[at] = '\x80';
+      EXPECT_EQ(invalid_utf8_at(text), at);
+      if (at + 1 == length) continue;
+      text[at] = '\xC3';
+      EXPECT_EQ(invalid_utf8_at(text), at);
+      text[at + 1] = '\xA9';
+      EXPECT_TRUE(valid_utf8(text));
+    }
+  }
+}
+
 // JRN-4, SBX-6
 TEST(Text, BoundsInUtf16UnitsWithoutCuttingACharacter) {
   EXPECT_EQ(bound_text(std::string(3000, 'x')).size(), 2048U);
