@@ -98,8 +98,12 @@ class Writer {
     return after_value();
   }
 
-  bool parse_error(std::size_t position, const std::string& /*token*/, const json::exception& /*error*/) {
-    result.why = "not JSON at byte " + std::to_string(position);
+  bool parse_error(std::size_t position, const std::string& /*token*/, const json::exception& error) {
+    constexpr int kNumberOutOfRange = 406;  // nlohmann/json's number for it
+    const std::string at = "byte " + std::to_string(position);
+    result.why = error.id == kNumberOutOfRange
+                     ? "out of range: the number before " + at + " is more than a double holds"
+                     : "not JSON at " + at;
     return false;
   }
 

@@ -1,6 +1,7 @@
 #include "heddle/sandbox/effect/sandbox_effect.h"
 
 #include <utility>
+#include <variant>
 
 #include "foreign.h"
 #include "heddle/core/text.h"
@@ -190,6 +191,74 @@ void tell(effect::Witness& witness, spi::Outcome& outcome) {
   }
 }
 
+// What is known of a call before the backend is asked.
+struct CheckedCall {
+  Limits limits;
+  std::optional<Shape> shape;
+  std::string script;
+  std::string input_json;
+};
+
+// The first half of a call: up to the backend.
+std::variant<CheckedCall, Reply> check(const SandboxEvalInput& input, ScriptReader& scripts,
+                                       const SandboxEffectOptions& options) {
+  const Limits limits = limits_of(input.limits, options);
+  if (auto why = bad_limits(limits)) return refused_input(*why);
+  std::optional<Shape> shape;
+  if (input.shape_json) {
+    auto compiled = Shape::compile(*input.shape_json);
+    if (!compiled.ok()) return effect::untyped(compiled.error());
+    shape = std::move(compiled).value();
+  }
+
+  CompactJson value = compact_json(input.input_json, limits.input_bytes);
+  if (value.verdict == JsonVerdict::malformed) return on(Channel::input_not_serializable, "the input is " + value.why);
+  if (value.verdict == JsonVerdict::too_deep) return on(Channel::input_too_large, too_deep("input"));
+  if (value.verdict == JsonVerdict::too_large) {
+    return on(Channel::input_too_large, bytes_over("input", limits.input_bytes));
+  }
+
+  auto script = fetch(scripts, input.script, options.script_bytes);
+  if (!script.ok()) return std::move(script).untyped();
+  return CheckedCall{limits, std::move(shape), std::move(script).value(), std::move(value.text)};
+}
+
+// Takes script and input out of the call.
+spi::Request request_of(CheckedCall& call, bool explain) {
+  return {std::move(call.script), std::move(call.input_json), call.limits.run, explain, {}};
+}
+
+// How long a call is waited for, and whose deadline that is.
+struct Patience {
+  Patience(const Limits& limits, const SandboxEffectOptions& options, core::Deadline callers)
+      : own(limits.run.wall_clock + options.backend_grace), deadline(core::Deadline::after(own)) {
+    callers_first = callers.when() < deadline.when();
+    if (callers_first) deadline = callers;
+  }
+  std::chrono::milliseconds own;
+  core::Deadline deadline;
+  bool callers_first;
+};
+
+// The second half: what came of the backend.
+Reply reply_of(Settled settled, const CheckedCall& call, const Patience& patience) {
+  if (std::holds_alternative<Stopped>(settled)) return cancelled();
+  if (auto* outcome = std::get_if<spi::Outcome>(&settled)) {
+    return map_outcome(std::move(*outcome), call.limits, call.shape);
+  }
+  if (std::holds_alternative<MissedDeadline>(settled)) {
+    return effect::untyped(patience.callers_first ? "sandbox: the deadline of the call passed"
+                                                  : "sandbox backend did not settle within " +
+                                                        std::to_string(patience.own.count()) + " ms",
+                           Retry::yes);
+  }
+  if (const auto* broken = std::get_if<Broken>(&settled)) return backend_failed(broken->what);
+  if (const auto* none = std::get_if<NoDescriptor>(&settled)) {
+    return effect::untyped(core::system_error(none->sys_errno, "wait for a sandbox backend"), Retry::yes);
+  }
+  return from_exception(std::get<std::exception_ptr>(settled));
+}
+
 }  // namespace
 
 core::Result<std::unique_ptr<SandboxEffect>> SandboxEffect::create(std::shared_ptr<ScriptReader> scripts,
@@ -240,47 +309,65 @@ Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_tok
 
 Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
                          effect::Witness* witness) const {
-  const Limits limits = limits_of(input.limits, options_);
-  if (auto why = bad_limits(limits)) return refused_input(*why);
-  std::optional<Shape> shape;
-  if (input.shape_json) {
-    auto compiled = Shape::compile(*input.shape_json);
-    if (!compiled.ok()) return effect::untyped(compiled.error());
-    shape = std::move(compiled).value();
-  }
-
-  CompactJson value = compact_json(input.input_json, limits.input_bytes);
-  if (value.verdict == JsonVerdict::malformed) return on(Channel::input_not_serializable, "the input is " + value.why);
-  if (value.verdict == JsonVerdict::too_deep) return on(Channel::input_too_large, too_deep("input"));
-  if (value.verdict == JsonVerdict::too_large) {
-    return on(Channel::input_too_large, bytes_over("input", limits.input_bytes));
-  }
-
-  auto script = fetch(*scripts_, input.script, options_.script_bytes);
-  if (!script.ok()) return std::move(script).untyped();
+  auto checked = check(input, *scripts_, options_);
+  if (auto* instead = std::get_if<Reply>(&checked)) return std::move(*instead);
+  auto& call = std::get<CheckedCall>(checked);
   if (stop.stop_requested()) return cancelled();
-
-  const std::chrono::milliseconds patience = limits.run.wall_clock + options_.backend_grace;
-  const core::Deadline own = core::Deadline::after(patience);
-  const bool callers_first = deadline.when() < own.when();
-  spi::Request request{std::move(script).value(), std::move(value.text), limits.run, witness != nullptr, {}};
-  Settled settled = run_backend(*backend_, std::move(request), stop, callers_first ? deadline : own);
+  const Patience patience(call.limits, options_, deadline);
+  Race race(stop, patience.deadline);
+  race.start(*backend_, request_of(call, witness != nullptr));
+  Settled settled = race.wait();
   if (auto* outcome = std::get_if<spi::Outcome>(&settled); outcome != nullptr && witness != nullptr) {
     tell(*witness, *outcome);
   }
-  if (stop.stop_requested() || std::holds_alternative<Stopped>(settled)) return cancelled();
-  if (auto* outcome = std::get_if<spi::Outcome>(&settled)) return map_outcome(std::move(*outcome), limits, shape);
-  if (std::holds_alternative<MissedDeadline>(settled)) {
-    return effect::untyped(callers_first
-                               ? "sandbox: the deadline of the call passed"
-                               : "sandbox backend did not settle within " + std::to_string(patience.count()) + " ms",
-                           Retry::yes);
+  if (stop.stop_requested()) return cancelled();
+  return reply_of(std::move(settled), call, patience);
+}
+
+struct SandboxRun::State {
+  State(std::shared_ptr<spi::SandboxBackend> used, CheckedCall checked, const SandboxEffectOptions& options,
+        core::Deadline callers)
+      : backend(std::move(used)),
+        call(std::move(checked)),
+        patience(call.limits, options, callers),
+        race({}, patience.deadline) {}
+
+  std::shared_ptr<spi::SandboxBackend> backend;  // outlives the handle, whatever becomes of the effect
+  CheckedCall call;
+  Patience patience;
+  Race race;
+};
+
+SandboxRun::SandboxRun(Reply reply) : reply_(std::move(reply)) {}
+SandboxRun::SandboxRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SandboxRun::~SandboxRun() = default;
+
+int SandboxRun::ready_fd() const noexcept { return state_ == nullptr ? -1 : state_->race.ready_fd(); }
+
+core::Deadline SandboxRun::deadline() const noexcept {
+  return state_ == nullptr ? core::Deadline::never() : state_->patience.deadline;
+}
+
+std::optional<Reply> SandboxRun::take() {
+  if (state_ != nullptr) {
+    auto settled = state_->race.look();
+    if (!settled) return std::nullopt;
+    reply_ = reply_of(*std::move(settled), state_->call, state_->patience);
+    state_.reset();
   }
-  if (const auto* broken = std::get_if<Broken>(&settled)) return backend_failed(broken->what);
-  if (const auto* none = std::get_if<NoDescriptor>(&settled)) {
-    return effect::untyped(core::system_error(none->sys_errno, "wait for a sandbox backend"), Retry::yes);
+  return std::exchange(reply_, std::nullopt);
+}
+
+std::unique_ptr<SandboxRun> SandboxEffect::start(const SandboxEvalInput& input, core::Deadline deadline) const {
+  auto checked = check(input, *scripts_, options_);
+  if (auto* instead = std::get_if<Reply>(&checked)) {
+    return std::unique_ptr<SandboxRun>(new SandboxRun(std::move(*instead)));
   }
-  return from_exception(std::get<std::exception_ptr>(settled));
+  auto state =
+      std::make_unique<SandboxRun::State>(backend_, std::move(std::get<CheckedCall>(checked)), options_, deadline);
+  CheckedCall& call = state->call;
+  state->race.start(*backend_, request_of(call, false));
+  return std::unique_ptr<SandboxRun>(new SandboxRun(std::move(state)));
 }
 
 effect::Idempotency SandboxEffect::idempotency() const {

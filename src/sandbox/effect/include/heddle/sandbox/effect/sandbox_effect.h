@@ -42,10 +42,39 @@ struct Evaluated {
   std::optional<effect::ContentAddress> shape_hash;
 };
 
+/// A call that SandboxEffect::start() has begun, for a program with a poll loop of its own. Destroying it before its
+/// reply gives up: the backend's stop token fires, and nothing of the call is left. Independent of the effect. One
+/// thread.
+class SandboxRun {
+ public:
+  using Reply = effect::Reply<Evaluated, SandboxFailure>;
+
+  SandboxRun(const SandboxRun&) = delete;
+  SandboxRun& operator=(const SandboxRun&) = delete;
+  ~SandboxRun();
+
+  /// Readable (POLLIN) when take() has something to do; the backend's. -1 when there is nothing to wait for.
+  [[nodiscard]] int ready_fd() const noexcept;
+  /// When take() must be called though nothing became readable: the earlier of the caller's deadline and wall clock +
+  /// grace.
+  [[nodiscard]] core::Deadline deadline() const noexcept;
+  /// Does what is due without blocking; the reply once there is one, exactly once. Call it right after start().
+  [[nodiscard]] std::optional<Reply> take();
+
+ private:
+  friend class SandboxEffect;
+  struct State;
+  explicit SandboxRun(Reply reply);
+  explicit SandboxRun(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;  // until the backend has settled
+  std::optional<Reply> reply_;
+};
+
 /// Thread-safe. Does not close the backend: whoever made it does.
 class SandboxEffect final : public effect::Effect {
  public:
-  using Reply = effect::Reply<Evaluated, SandboxFailure>;
+  using Reply = SandboxRun::Reply;
 
   /// Reads the backend's capabilities, once, and keeps the copy. Errc::invalid_argument for a backend that needs an
   /// option which was not given, that declares nonsense or throws, and for options that cannot be.
@@ -63,6 +92,11 @@ class SandboxEffect final : public effect::Effect {
   [[nodiscard]] Reply evaluate(const SandboxEvalInput& input, const std::stop_token& stop = {},
                                core::Deadline deadline = core::Deadline::never(),
                                effect::Witness* witness = nullptr) const;
+
+  /// The same without blocking: input and script are checked at once, the rest as SandboxRun::take() is called. Never
+  /// null.
+  [[nodiscard]] std::unique_ptr<SandboxRun> start(const SandboxEvalInput& input,
+                                                  core::Deadline deadline = core::Deadline::never()) const;
 
   [[nodiscard]] const spi::Capabilities& capabilities() const noexcept { return capabilities_; }
 
