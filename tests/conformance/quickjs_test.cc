@@ -1,5 +1,6 @@
 // QuickJS in both of its modes: the kit, and the stated cases through the effect with the same results.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -104,6 +105,36 @@ TEST(QuickJsBackend, OutputBombIsTheEffectsVerdict) {
   }
 }
 
+// SBX-14: a ceiling on the output that the engine holds itself, so that a result over it is never made, and what else a
+// run tells, in both modes.
+TEST(QuickJsBackend, TellsMoreOfARun) {
+  quickjs::WorkerBackendOptions options;
+  options.pool = pool_options();
+  options.transfers = quickjs::Transfers::as_the_pool_says;
+  std::shared_ptr<quickjs::Backend> jailed = quickjs::make_worker_backend(options).value();
+  std::shared_ptr<quickjs::Backend> here = quickjs::make_in_process_backend();
+  for (const auto& backend : {jailed, here}) {
+    for (const int length : {98, 99}) {
+      const auto facts = std::make_shared<quickjs::RunFacts>();
+      spi::Request request;
+      request.script = "'x'.repeat(" + std::to_string(length) + ")";
+      request.input_json = "null";
+      request.limits.wall_clock = milliseconds(20'000);
+      const auto run = backend->evaluate_with(std::move(request), {100, true}, facts);
+      auto outcome = run->take();
+      while (!outcome) {
+        pollfd entry{run->ready_fd(), POLLIN, 0};
+        ASSERT_EQ(::poll(&entry, 1, 30'000), 1);
+        outcome = run->take();
+      }
+      EXPECT_EQ(outcome->kind, length == 98 ? spi::Outcome::Kind::ok : spi::Outcome::Kind::limit);
+      EXPECT_EQ(facts->output_exceeded, length != 98);
+      EXPECT_GT(facts->elapsed.count(), 0);
+      EXPECT_EQ(facts->explanation.has_value(), backend == jailed);
+    }
+  }
+}
+
 // SBX-4: where a script went wrong, for people.
 TEST(QuickJsBackend, SaysWhereAScriptThrew) {
   for (const auto& backend : {workers(), in_process()}) {
@@ -172,9 +203,8 @@ class Cases {
   std::unique_ptr<SandboxEffect> effect_;
 };
 
-// SBX-3, SBX-19: each case whose outcome is one certain one gives it in both modes, and the run after it is clean. A
-// case that may end in several ways, or that rests on a hard clock, is compared in worker mode by the command's own
-// test.
+// SBX-3, SBX-19: each case whose outcome is one certain one gives it in both modes, and the run after it is clean. All
+// cases, those that may end in several ways and those about time too, go through the command in tests/sandbox.
 TEST(QuickJsCases, AreTheSameInBothModes) {
   const Cases by_workers(workers());
   const Cases in_this_process(in_process());

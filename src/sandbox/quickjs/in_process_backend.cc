@@ -67,63 +67,95 @@ Outcome threw(engine::RunResult result) {
   return outcome;
 }
 
-class InProcessEngine final : public spi::BlockingEngine {
+spi::Capabilities in_process_capabilities() {
+  spi::Capabilities capabilities;
+  capabilities.language = "javascript";
+  capabilities.network = spi::Network::none;
+  capabilities.wall_clock = spi::WallClock::soft;
+  capabilities.memory = true;
+  capabilities.fresh_per_run = true;
+  return capabilities;
+}
+
+// One run and its engine, on a thread of the backend's.
+class InProcessRun final : public spi::BlockingEngine {
  public:
-  [[nodiscard]] spi::Capabilities capabilities() const override {
-    spi::Capabilities capabilities;
-    capabilities.language = "javascript";
-    capabilities.network = spi::Network::none;
-    capabilities.wall_clock = spi::WallClock::soft;
-    capabilities.memory = true;
-    capabilities.fresh_per_run = true;
-    return capabilities;
-  }
+  InProcessRun(RunSettings settings, std::shared_ptr<RunFacts> facts) : settings_(settings), facts_(std::move(facts)) {}
+
+  [[nodiscard]] spi::Capabilities capabilities() const override { return in_process_capabilities(); }
 
   [[nodiscard]] Outcome run(const spi::Request& request) override {
     auto made = engine::Engine::create();
     if (!made.ok()) return Outcome::infrastructure(made.error().message());
     engine::Engine& engine = *made.value();
-    if (request.limits.memory_bytes <= engine.image_bytes()) {
+    const std::uint64_t memory = request.limits.memory_bytes;
+    if (memory <= engine.image_bytes()) {
       return Outcome::infrastructure("a memory limit below the " + std::to_string(engine.image_bytes()) +
                                      " bytes that the engine needs");
     }
     engine::RunResult result;
     bool out_of_time = false;
+    const core::TimePoint started = core::Clock::now();
     {
       const WallClock clock(engine, request.limits.wall_clock);
       if (!clock.runs()) return Outcome::infrastructure("no descriptor left for the wall clock of a run");
       const std::stop_callback on_stop(request.stop, [&engine] { engine.request_stop(kRun); });
-      // A result lies in the run's memory, so that is its ceiling; the caller's own is the effect's.
+      // A result lies in the run's memory, so that is its ceiling where no other is given.
       result = engine.run(kRun, request.script, request.input_json,
-                          {request.limits.memory_bytes, request.limits.memory_bytes});
+                          {memory, settings_.output_bytes != 0 ? settings_.output_bytes : memory});
       out_of_time = clock.ended();
     }
+    if (facts_ != nullptr) {
+      facts_->elapsed = std::chrono::duration_cast<std::chrono::microseconds>(core::Clock::now() - started);
+      facts_->output_exceeded = !out_of_time && result.ending == engine::Ending::output;
+    }
+    // The stop was sent, so the limit is the verdict, as with a worker.
+    if (out_of_time && result.ending != engine::Ending::fault) return Outcome::limited(spi::LimitKind::wall_clock);
     switch (result.ending) {
       case engine::Ending::ok:
         return Outcome::ok(std::move(result.value));
       case engine::Ending::threw:
         return threw(std::move(result));
       case engine::Ending::memory:
-      case engine::Ending::output:
+      case engine::Ending::output:  // see RunFacts::output_exceeded
         return Outcome::limited(spi::LimitKind::memory);
       case engine::Ending::input_too_large:
         return Outcome::input_too_large();
       case engine::Ending::stopped:
-        return out_of_time ? Outcome::limited(spi::LimitKind::wall_clock)
-                           : Outcome::infrastructure("the run was stopped");
+        return Outcome::infrastructure("the run was stopped");
       case engine::Ending::fault:
         return Outcome::infrastructure("the engine broke: " + result.message);
     }
     return {};
   }
+
+ private:
+  const RunSettings settings_;
+  const std::shared_ptr<RunFacts> facts_;
+};
+
+class InProcessBackend final : public Backend {
+ public:
+  explicit InProcessBackend(spi::BlockingOptions options)
+      : threads_(std::make_shared<InProcessRun>(RunSettings{}, nullptr), options) {}
+
+  [[nodiscard]] spi::Capabilities capabilities() const override { return in_process_capabilities(); }
+  [[nodiscard]] std::unique_ptr<spi::Evaluation> evaluate_with(spi::Request request, RunSettings settings,
+                                                               std::shared_ptr<RunFacts> facts) override {
+    return threads_.evaluate_on(std::make_shared<InProcessRun>(settings, std::move(facts)), std::move(request));
+  }
+  void close() override { threads_.close(); }
+
+ private:
+  spi::BlockingBackend threads_;
 };
 
 }  // namespace
 
-std::unique_ptr<spi::SandboxBackend> make_in_process_backend(InProcessOptions options) {
+std::unique_ptr<Backend> make_in_process_backend(InProcessOptions options) {
   spi::BlockingOptions blocking;
   blocking.max_threads = options.max_threads;
-  return std::make_unique<spi::BlockingBackend>(std::make_shared<InProcessEngine>(), blocking);
+  return std::make_unique<InProcessBackend>(blocking);
 }
 
 }  // namespace heddle::sandbox::quickjs

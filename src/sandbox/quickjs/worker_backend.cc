@@ -21,7 +21,7 @@ SpiOutcome limit_of(LimitKind kind) {
     case LimitKind::wall_clock:
       return SpiOutcome::limited(spi::LimitKind::wall_clock);
     case LimitKind::memory:
-    case LimitKind::output:  // over what the run's memory can hold: see WorkerEvaluation's limits
+    case LimitKind::output:  // see RunFacts::output_exceeded
       return SpiOutcome::limited(spi::LimitKind::memory);
   }
   return {};
@@ -64,7 +64,8 @@ SpiOutcome to_spi(Outcome outcome) {
 
 class WorkerEvaluation final : public spi::Evaluation {
  public:
-  WorkerEvaluation(Run run, std::stop_token stop) : fd_(run.fd()), run_(std::move(run)), stop_(std::move(stop)) {}
+  WorkerEvaluation(Run run, std::stop_token stop, std::shared_ptr<RunFacts> facts)
+      : fd_(run.fd()), run_(std::move(run)), stop_(std::move(stop)), facts_(std::move(facts)) {}
   [[nodiscard]] int ready_fd() const noexcept override { return fd_; }
   [[nodiscard]] std::optional<SpiOutcome> take() override {
     if (!run_) return std::nullopt;
@@ -74,6 +75,11 @@ class WorkerEvaluation final : public spi::Evaluation {
     }
     auto outcome = run_->poll();
     if (!outcome) return std::nullopt;
+    if (facts_ != nullptr) {
+      facts_->output_exceeded = outcome->kind == Outcome::Kind::limit && outcome->limit == LimitKind::output;
+      facts_->elapsed = outcome->elapsed;
+      facts_->explanation = outcome->explanation;
+    }
     std::optional<Explanation> explanation = std::move(outcome->explanation);
     return with_explanation(to_spi(*std::move(outcome)), std::move(explanation));
   }
@@ -82,9 +88,10 @@ class WorkerEvaluation final : public spi::Evaluation {
   const int fd_;
   std::optional<Run> run_;
   std::stop_token stop_;
+  std::shared_ptr<RunFacts> facts_;
 };
 
-class WorkerBackend final : public spi::SandboxBackend {
+class WorkerBackend final : public Backend {
  public:
   WorkerBackend(std::unique_ptr<Pool> pool, WorkerBackendOptions options)
       : options_(std::move(options)), pool_(std::move(pool)) {}
@@ -100,7 +107,8 @@ class WorkerBackend final : public spi::SandboxBackend {
     return capabilities;
   }
 
-  [[nodiscard]] std::unique_ptr<spi::Evaluation> evaluate(spi::Request request) override {
+  [[nodiscard]] std::unique_ptr<spi::Evaluation> evaluate_with(spi::Request request, RunSettings settings,
+                                                               std::shared_ptr<RunFacts> facts) override {
     const auto pool = pool_now();
     if (pool == nullptr) return spi::ready(SpiOutcome::infrastructure("sandbox: the backend is closed"));
     RunRequest run;
@@ -109,12 +117,14 @@ class WorkerBackend final : public spi::SandboxBackend {
     run.limits.wall_clock = request.limits.wall_clock;
     run.limits.memory_bytes = request.limits.memory_bytes;
     run.limits.cpu = options_.cpu;
-    run.explain = request.explain;
-    // JSON text of the result lies in the run's memory before it is sent, so this never is what ends a run.
-    run.limits.output_bytes = std::min(request.limits.memory_bytes, options_.pool.max_transfer_bytes);
+    run.explain = settings.explain || request.explain;
+    // JSON text of the result lies in the run's memory before it is sent, so the memory never is what ends a run here.
+    run.limits.output_bytes = settings.output_bytes != 0
+                                  ? settings.output_bytes
+                                  : std::min(request.limits.memory_bytes, options_.pool.max_transfer_bytes);
     auto started = pool->start(std::move(run));
     if (!started.ok()) return spi::ready(SpiOutcome::infrastructure(started.error().message()));
-    return std::make_unique<WorkerEvaluation>(std::move(started).value(), std::move(request.stop));
+    return std::make_unique<WorkerEvaluation>(std::move(started).value(), std::move(request.stop), std::move(facts));
   }
 
   void warm() override {
@@ -145,13 +155,15 @@ class WorkerBackend final : public spi::SandboxBackend {
 WorkerStartUpError::WorkerStartUpError(core::Error error)
     : std::runtime_error(error.message()), error_(std::make_shared<const core::Error>(std::move(error))) {}
 
-core::Result<std::unique_ptr<spi::SandboxBackend>> make_worker_backend(WorkerBackendOptions options) {
+core::Result<std::unique_ptr<Backend>> make_worker_backend(WorkerBackendOptions options) {
   if (options.cpu.count() < 0) {
     return core::make_error(core::Errc::invalid_argument, "make a QuickJS backend", "a CPU time below zero");
   }
-  options.pool.max_transfer_bytes = std::max(options.pool.max_transfer_bytes, options.pool.max_memory_bytes);
+  if (options.transfers == Transfers::whole_memory) {
+    options.pool.max_transfer_bytes = std::max(options.pool.max_transfer_bytes, options.pool.max_memory_bytes);
+  }
   HEDDLE_ASSIGN(auto pool, Pool::create(options.pool));
-  return std::unique_ptr<spi::SandboxBackend>(std::make_unique<WorkerBackend>(std::move(pool), std::move(options)));
+  return std::unique_ptr<Backend>(std::make_unique<WorkerBackend>(std::move(pool), std::move(options)));
 }
 
 std::chrono::milliseconds backend_grace(const PoolOptions& options) {

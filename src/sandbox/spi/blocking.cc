@@ -18,7 +18,8 @@ namespace {
 enum class Phase { waiting, running, finished, abandoned };
 
 struct Job {
-  explicit Job(Request asked) : request(std::move(asked)) {}
+  Job(std::shared_ptr<BlockingEngine> used, Request asked) : engine(std::move(used)), request(std::move(asked)) {}
+  const std::shared_ptr<BlockingEngine> engine;
   const Request request;
   Event event;  // raised with the answer; closed when the handle is given up
 
@@ -38,7 +39,7 @@ class BlockingState : public std::enable_shared_from_this<BlockingState> {
     options_.max_threads = std::max<std::size_t>(options_.max_threads, 1);
   }
 
-  BlockingEngine& engine() { return *engine_; }
+  [[nodiscard]] const std::shared_ptr<BlockingEngine>& engine() const { return engine_; }
 
   void add(const std::shared_ptr<Job>& job) {
     const std::lock_guard lock(mutex_);
@@ -138,7 +139,7 @@ class BlockingState : public std::enable_shared_from_this<BlockingState> {
     std::optional<Outcome> outcome;
     std::exception_ptr thrown;
     try {
-      outcome = engine_->run(job->request);
+      outcome = job->engine->run(job->request);
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -189,10 +190,14 @@ BlockingBackend::BlockingBackend(std::shared_ptr<BlockingEngine> engine, Blockin
     : state_(std::make_shared<BlockingState>(std::move(engine), options)) {}
 BlockingBackend::~BlockingBackend() = default;
 
-Capabilities BlockingBackend::capabilities() const { return state_->engine().capabilities(); }
+Capabilities BlockingBackend::capabilities() const { return state_->engine()->capabilities(); }
 
 std::unique_ptr<Evaluation> BlockingBackend::evaluate(Request request) {
-  auto job = std::make_shared<Job>(std::move(request));
+  return evaluate_on(state_->engine(), std::move(request));
+}
+
+std::unique_ptr<Evaluation> BlockingBackend::evaluate_on(std::shared_ptr<BlockingEngine> engine, Request request) {
+  auto job = std::make_shared<Job>(std::move(engine), std::move(request));
   if (!job->event.valid()) {
     return ready(Outcome::infrastructure("sandbox: no descriptor left for an evaluation"));
   }
@@ -200,7 +205,7 @@ std::unique_ptr<Evaluation> BlockingBackend::evaluate(Request request) {
   return std::make_unique<BlockingEvaluation>(state_, std::move(job));
 }
 
-void BlockingBackend::warm() { state_->engine().warm(); }
+void BlockingBackend::warm() { state_->engine()->warm(); }
 void BlockingBackend::close() { state_->close(); }
 BlockingStatistics BlockingBackend::statistics() const { return state_->statistics(); }
 

@@ -216,5 +216,28 @@ TEST(Blocking, ClosesAndIsOutlived) {
   EXPECT_EQ(await(*running).kind, Outcome::Kind::ok);
 }
 
+// SBX-1: a run on an engine of its own counts among the same threads.
+TEST(Blocking, AnEngineARunSharesTheThreads) {
+  BlockingBackend backend(std::make_shared<Engine>([](const Request&) { return Outcome::ok("1"); }),
+                          {1, std::chrono::milliseconds(5)});
+  EXPECT_EQ(await(*backend.evaluate(request())).value_json, "1");
+  const auto door = std::make_shared<Door>();
+  std::weak_ptr<Engine> other;
+  {
+    const auto engine = std::make_shared<Engine>([door](const Request&) {
+      door->pass();
+      return Outcome::ok("2");
+    });
+    other = engine;
+    const auto given_up = backend.evaluate_on(engine, request());
+  }
+  EXPECT_EQ(backend.statistics().stuck, 1U);
+  EXPECT_EQ(await(*backend.evaluate(request())).kind, Outcome::Kind::infrastructure);
+  EXPECT_FALSE(other.expired());  // its thread is inside it
+  door->open();
+  while (backend.statistics().running > 0) ::poll(nullptr, 0, 1);
+  EXPECT_EQ(await(*backend.evaluate(request())).value_json, "1");
+}
+
 }  // namespace
 }  // namespace heddle::sandbox::spi

@@ -53,6 +53,8 @@ class HEDDLE_SPI_EXPORT BlockingBackend final : public SandboxBackend {
 
   [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] std::unique_ptr<Evaluation> evaluate(Request request) override;
+  /// The same on an engine of the run's own, of which only run() is used, within this backend's set of threads.
+  [[nodiscard]] std::unique_ptr<Evaluation> evaluate_on(std::shared_ptr<BlockingEngine> engine, Request request);
   void warm() override;
   void close() override;
 
