@@ -26,14 +26,14 @@ struct Raw {
   bool json = false;
   bool explain = false;
   Text script, input, input_json, each, batch;
-  Text wall_clock, cpu, memory, max_input, max_output, max_script, workers, journal;
+  Text wall_clock, cpu, memory, max_input, max_output, max_script, workers, journal, engine, script_address;
 };
 
 struct Name {
   const char* name;
   Text Raw::*to;
 };
-constexpr std::array<Name, 13> kNames{{{"SCRIPT", &Raw::script},
+constexpr std::array<Name, 15> kNames{{{"SCRIPT", &Raw::script},
                                        {"--input", &Raw::input},
                                        {"--input-json", &Raw::input_json},
                                        {"--each", &Raw::each},
@@ -45,7 +45,9 @@ constexpr std::array<Name, 13> kNames{{{"SCRIPT", &Raw::script},
                                        {"--max-output", &Raw::max_output},
                                        {"--max-script", &Raw::max_script},
                                        {"--workers", &Raw::workers},
-                                       {"--journal", &Raw::journal}}};
+                                       {"--journal", &Raw::journal},
+                                       {"--engine", &Raw::engine},
+                                       {"--script-address", &Raw::script_address}}};
 
 // CLI11 throws for every mistake; the exception ends here.
 core::Result<Raw> read(std::vector<std::string> args) {
@@ -100,6 +102,25 @@ core::Result<void> read_limits(const Raw& raw, Options& options) {
   HEDDLE_TRY(size("--max-input", raw.max_input, kTextRange, options.max_input));
   HEDDLE_TRY(size("--max-output", raw.max_output, kTextRange, options.limits.output_bytes));
   HEDDLE_TRY(size("--max-script", raw.max_script, kTextRange, options.max_script));
+  return {};
+}
+
+core::Result<void> read_engine(const Raw& raw, Options& options) {
+  if (raw.engine && *raw.engine != "worker" && *raw.engine != "in-process") {
+    return usage(fmt::format("--engine {}: give worker or in-process", *raw.engine));
+  }
+  if (raw.engine == "in-process") options.engine = EngineKind::in_process;
+  if (options.engine == EngineKind::in_process && raw.cpu) {
+    return usage("--cpu needs --engine worker: in this process the CPU time of a run cannot be limited");
+  }
+  if (!raw.script_address) return {};
+  if (options.mode == Mode::batch) return usage("--script-address goes with SCRIPT: a batch brings its scripts");
+  const auto address = effect::ContentAddress::parse(*raw.script_address);
+  if (!address.ok()) {
+    return usage(fmt::format("--script-address {}: give sha256: and 64 digits 0-9a-f, as of sha256sum",
+                             core::bound_text(*raw.script_address, 100)));
+  }
+  options.script_address = address.value();
   return {};
 }
 
@@ -168,6 +189,7 @@ core::Result<Options> parse_args(std::vector<std::string> args, unsigned cores) 
   if (!raw.run) return usage("a command is missing: heddle run SCRIPT");
   HEDDLE_ASSIGN(options.mode, mode_of(raw));
   HEDDLE_TRY(read_limits(raw, options));
+  HEDDLE_TRY(read_engine(raw, options));
   options.script = raw.script.value_or("");
   for (const Text* source : {&raw.input, &raw.each, &raw.batch}) {
     if (*source) options.source = **source;
@@ -196,6 +218,8 @@ Usage:
   heddle log JOURNAL | heddle log verify JOURNAL | heddle replay JOURNAL FLOW
                              what happened, from a journal (heddle log --help)
   heddle doctor [--json]     what this machine lets Heddle enforce, and why not
+  heddle conformance         prove that a sandbox backend keeps its promises
+  heddle plugin              begin a backend of your own, hold one to the rules
   heddle --version | --help
 
 SCRIPT sees the global `input`; its completion value is the result. A FILE or
@@ -219,6 +243,10 @@ Options:
                       (1; with --each and --batch one a core, at most 4)
   --journal JOURNAL   keep each run as facts in a file, or a database
                       (postgresql://…); heddle log shows them
+  --engine E          worker: behind the kernel's boundary; or in-process: in
+                      this process, with no kill and no --cpu      (worker)
+  --script-address A  sha256:HEX that the script's bytes must have; of a folder
+                      SCRIPT the file HEX is read
   --json              an outcome object in place of the bare result
   --explain           also what confined the run and what it was denied, on
                       standard error or as "explain" in the outcome object

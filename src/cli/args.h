@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "exec_command.h"
+#include "heddle/cli/evaluator.h"
 #include "heddle/core/result.h"
+#include "heddle/effect/core/content_address.h"
 #include "heddle/sandbox/quickjs/run.h"
 #include "units.h"
 
@@ -26,7 +28,9 @@ struct Options {
   Mode mode = Mode::single;
   Format format = Format::text;
   bool explain = false;
-  std::string script;                     ///< a path, or "-"
+  EngineKind engine = EngineKind::worker;
+  std::string script;                                    ///< a path, or "-"
+  std::optional<effect::ContentAddress> script_address;  ///< what the script's bytes must have
   std::string source;                     ///< of --input, --each or --batch: a path, or "-"; empty for none
   std::optional<std::string> input_json;  ///< of --input-json
   sandbox::quickjs::RunLimits limits;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "args.h"
 #include "doctor_command.h"
 #include "heddle/core/text.h"
+#include "heddle/sandbox/effect/script_reader.h"
 #include "journaled_evaluator.h"
 #include "json.h"
 #include "line_jobs.h"
@@ -67,6 +69,11 @@ std::optional<std::string> encoding_fault(std::string_view text) {
   return fmt::format("byte {} is not valid UTF-8{}; save it as UTF-8", at, utf16 ? " (it looks like UTF-16)" : "");
 }
 
+bool is_folder(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 class Command {
  public:
   Command(Options options, Stdin stdin_state, const EvaluatorFactory& evaluators, Signals& signals, Output& output)
@@ -83,6 +90,7 @@ class Command {
 
  private:
   Loaded load_script() {
+    if (options_.script_address && is_folder(options_.script)) return load_kept_script(*options_.script_address);
     auto source = Source::open("SCRIPT", options_.script, stdin_);
     if (!source.ok()) return failed_report(source.error().message());
     script_name_ = options_.script == "-" ? "standard input" : options_.script;
@@ -93,9 +101,35 @@ class Command {
       return failed_report(fmt::format("SCRIPT {} has more than {}; shorten it, or raise --max-script",
                                        source.value().name(), size_text(options_.max_script)));
     }
-    std::string text = std::move(content.value().text);
-    if (const auto fault = encoding_fault(text))
-      return failed_report(fmt::format("SCRIPT {}: {}", source.value().name(), *fault));
+    return checked_script(source.value().name(), std::move(content.value().text));
+  }
+
+  // A folder of scripts that are named by their address, as sandbox::FolderScripts keeps them.
+  Loaded load_kept_script(const effect::ContentAddress& address) {
+    script_name_ = options_.script + "/" + address.hex();
+    auto script = sandbox::FolderScripts(options_.script).read(address, options_.max_script);
+    if (script.ok()) return checked_script(script_name_, std::move(script).value());
+    if (script.error().code == core::Errc::not_found) {
+      return failed_report(
+          fmt::format("SCRIPT {}: this folder has no script with the address {}", options_.script, address.text()));
+    }
+    if (script.error().code == core::Errc::too_large) {
+      return failed_report(
+          fmt::format("SCRIPT {} has more than {}; raise --max-script", script_name_, size_text(options_.max_script)));
+    }
+    return failed_report(script.error().message());
+  }
+
+  Loaded checked_script(std::string_view name, std::string text) const {
+    if (options_.script_address) {
+      const auto found = effect::ContentAddress::of(text);
+      if (found != *options_.script_address) {
+        return failed_report(
+            fmt::format("SCRIPT {} has the address {} and not --script-address {}: it is another script", name,
+                        found.text(), options_.script_address->text()));
+      }
+    }
+    if (const auto fault = encoding_fault(text)) return failed_report(fmt::format("SCRIPT {}: {}", name, *fault));
     return without_mark(std::move(text));
   }
 
@@ -139,9 +173,13 @@ class Command {
   // A line of a batch may ask for as much as an option may.
   EvaluatorNeeds needs() const {
     const bool batch = options_.mode == Mode::batch;
-    return {
-        options_.workers, batch ? kMemoryRange.highest : options_.limits.memory_bytes,
-        std::max(options_.max_script + options_.max_input, batch ? kTextRange.highest : options_.limits.output_bytes)};
+    return {options_.engine,
+            options_.workers,
+            options_.limits.cpu,
+            batch ? kMemoryRange.highest : options_.limits.memory_bytes,
+            options_.max_script,
+            options_.max_input,
+            batch ? kTextRange.highest : options_.limits.output_bytes};
   }
 
   // The evaluator is gone, and its processes with it, before anybody is told of the outcome.

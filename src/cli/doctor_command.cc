@@ -18,8 +18,11 @@ using jail::Layer;
 
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 18;
-constexpr const char* kHelp = R"(heddle doctor [--json] tells what this machine lets Heddle enforce: each layer of
-the boundary, why one is missing, and what to do about it. It changes nothing.
+constexpr const char* kHelp = R"(Tell what this machine lets Heddle enforce: each layer of the boundary, why one
+is missing, and what to do about it. It changes nothing.
+
+Usage:
+  heddle doctor [--json]
 
 Exit codes: 0 all that a script worker needs is enforced here, 20 it is not,
 64 usage, 74 output not written.

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "exec_policy.h"
-#include "heddle/cli/pool_evaluator.h"
+#include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/jail/supervisor.h"
 #include "heddle/wire/channel.h"

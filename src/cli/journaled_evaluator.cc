@@ -5,15 +5,9 @@
 namespace heddle::cli {
 namespace {
 
-using sandbox::quickjs::Outcome;
 using sandbox::quickjs::RunRequest;
 
-Outcome failed(core::Error error) {
-  Outcome outcome;
-  outcome.kind = Outcome::Kind::infrastructure;
-  outcome.error = std::move(error);
-  return outcome;
-}
+RunEnd failed(const core::Error& error) { return RunEnd{effect::untyped(error), {}}; }
 
 class JournaledEvaluation final : public Evaluation {
  public:
@@ -33,8 +27,11 @@ class JournaledEvaluation final : public Evaluation {
   }
 
   [[nodiscard]] int fd() const override { return running_ != nullptr ? running_->fd() : pending_->fd(); }
+  [[nodiscard]] core::Deadline deadline() const override {
+    return running_ != nullptr ? running_->deadline() : core::Deadline::never();
+  }
 
-  [[nodiscard]] std::optional<Outcome> poll() override {
+  [[nodiscard]] std::optional<RunEnd> poll() override {
     if (running_ == nullptr) {
       const auto durable = pending_->result();
       if (!durable) return std::nullopt;
@@ -44,17 +41,17 @@ class JournaledEvaluation final : public Evaluation {
       if (!started.ok()) return ended(failed(started.error()));
       running_ = std::move(started).value();
     }
-    auto outcome = running_->poll();
-    if (!outcome) return std::nullopt;
+    auto end = running_->poll();
+    if (!end) return std::nullopt;
     running_.reset();
-    return ended(*std::move(outcome));
+    return ended(*std::move(end));
   }
 
  private:
-  std::optional<Outcome> ended(Outcome outcome) {
-    pending_ = journal_.end(number_, report_of(outcome));
-    if (!explain_) outcome.explanation.reset();
-    end_ = std::move(outcome);
+  std::optional<RunEnd> ended(RunEnd end) {
+    pending_ = journal_.end(number_, report_of(RunEnd(end)));
+    if (!explain_) end.facts.explanation.reset();
+    end_ = std::move(end);
     return std::nullopt;
   }
 
@@ -65,7 +62,7 @@ class JournaledEvaluation final : public Evaluation {
   RunRequest request_;
   const bool explain_;  // what the user asked for; the journal is always told what was denied
   std::unique_ptr<Evaluation> running_;
-  std::optional<Outcome> end_;  // told once it is durable
+  std::optional<RunEnd> end_;  // told once it is durable
 };
 
 class JournaledEvaluator final : public Evaluator {

@@ -11,7 +11,7 @@
 #include <climits>
 #include <optional>
 
-#include "heddle/cli/pool_evaluator.h"
+#include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/sandbox/conformance/plugin_file.h"
 #include "heddle/sandbox/conformance/record.h"

@@ -72,6 +72,11 @@ class Loop {
     if (!evaluation.ok()) return finish(slot, failed_report(evaluation.error().message()));
     slot.evaluation = std::move(evaluation).value();
     ++running_;
+    look_at(slot);
+  }
+
+  void look_at(Slot& slot) {
+    if (auto end = slot.evaluation->poll()) finish(slot, report_of(std::move(*end)));
   }
 
   void finish(Slot& slot, Report report) {
@@ -104,17 +109,22 @@ class Loop {
     // With no event asked for, poll(2) still tells when the last reader of a pipe is gone.
     fds_.push_back({output_.fd(), static_cast<short>(output_.pending() > 0 ? POLLOUT : 0), 0});
     fds_.push_back({!ended_ && starved_ && room() ? source_.fd() : -1, POLLIN, 0});
+    core::Deadline due = progress_.due();
     for (Slot& slot : window_) {
       if (!slot.evaluation) continue;
+      due = core::Deadline::earlier(due, slot.evaluation->deadline());
       fds_.push_back({slot.evaluation->fd(), POLLIN, 0});
       slots_.push_back(&slot);
     }
-    if (::poll(fds_.data(), fds_.size(), progress_.due().poll_ms()) < 0) {
+    if (::poll(fds_.data(), fds_.size(), due.poll_ms()) < 0) {
       if (errno == EINTR) return true;
       result_.source_error = core::system_error("poll");
       return false;
     }
-    if (fds_[0].revents != 0 && signals_.take()) cancel();
+    if (fds_[0].revents != 0 && signals_.take()) {
+      cancel();  // its slots are gone, so what else poll(2) said is left
+      return true;
+    }
     if ((fds_[1].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
       output_.reader_gone();
     } else if (fds_[1].revents != 0) {
@@ -124,8 +134,8 @@ class Loop {
     if (fds_[2].revents != 0) starved_ = false;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       Slot& slot = *slots_[i];
-      if (fds_[i + 3].revents == 0 || !slot.evaluation) continue;
-      if (auto outcome = slot.evaluation->poll()) finish(slot, report_of(std::move(*outcome)));
+      if (!slot.evaluation) continue;
+      if (fds_[i + 3].revents != 0 || slot.evaluation->deadline().passed()) look_at(slot);
     }
     return true;
   }

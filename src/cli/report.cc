@@ -13,9 +13,9 @@
 namespace heddle::cli {
 namespace {
 
+using sandbox::Channel;
+using sandbox::Limit;
 using sandbox::quickjs::Explanation;
-using sandbox::quickjs::LimitKind;
-using sandbox::quickjs::Outcome;
 
 constexpr std::array<OutcomeRow, 8> kOutcomes{{
     {OutcomeKind::ok, "ok", 0, false, ""},
@@ -29,11 +29,27 @@ constexpr std::array<OutcomeRow, 8> kOutcomes{{
 }};
 
 constexpr std::array<LimitRow, 4> kLimits{{
-    {LimitKind::cpu, "cpu", "--cpu"},
-    {LimitKind::memory, "memory", "--memory"},
-    {LimitKind::wall_clock, "wallClock", "--wall-clock"},
-    {LimitKind::output, "output", "--max-output"},
+    {Limit::cpu, "--cpu"},
+    {Limit::memory, "--memory"},
+    {Limit::wall_clock, "--wall-clock"},
+    {Limit::output, "--max-output"},
 }};
+
+OutcomeKind kind_of(Channel channel) {
+  switch (channel) {
+    case Channel::script_error:
+      return OutcomeKind::script_error;
+    case Channel::limit_exceeded:
+      return OutcomeKind::limit_exceeded;
+    case Channel::input_too_large:
+      return OutcomeKind::input_too_large;
+    case Channel::input_not_serializable:
+      return OutcomeKind::input_not_serializable;
+    case Channel::shape_mismatch:
+      return OutcomeKind::shape_mismatch;
+  }
+  return OutcomeKind::failed;
+}
 
 std::string described(const Report& report, std::string_view script_name) {
   const std::string script = core::printable_line(script_name);
@@ -46,7 +62,7 @@ std::string described(const Report& report, std::string_view script_name) {
       return text + ": " + core::printable_line(report.message);
     }
     case OutcomeKind::limit_exceeded:
-      return fmt::format("{}: limit exceeded: {}", script, row_of(report.limit).name);
+      return fmt::format("{}: limit exceeded: {}", script, sandbox::limit_name(report.limit));
     case OutcomeKind::cancelled:
       return fmt::format("{}: cancelled", script);
     default:
@@ -84,8 +100,8 @@ const OutcomeRow& row_of(OutcomeKind kind) {
 
 std::span<const LimitRow> limit_table() { return kLimits; }
 
-const LimitRow& row_of(LimitKind kind) {
-  const auto* row = std::find_if(kLimits.begin(), kLimits.end(), [&](const auto& r) { return r.kind == kind; });
+const LimitRow& row_of(Limit limit) {
+  const auto* row = std::find_if(kLimits.begin(), kLimits.end(), [&](const auto& r) { return r.limit == limit; });
   HEDDLE_CHECK(row != kLimits.end());
   return *row;
 }
@@ -99,48 +115,36 @@ Report report(OutcomeKind kind, std::string message) {
 
 Report failed_report(std::string message) { return report(OutcomeKind::failed, std::move(message)); }
 
-Report report_of(Outcome outcome) {
+Report report_of(RunEnd end) {
   Report result;
-  result.elapsed = outcome.elapsed;
-  result.explanation = std::move(outcome.explanation);
-  switch (outcome.kind) {
-    case Outcome::Kind::ok:
-      result.kind = OutcomeKind::ok;
-      result.value = std::move(outcome.value);
-      // Between tokens only, since inside a string they are escapes: the object stays on its one line.
-      std::replace(result.value.begin(), result.value.end(), '\n', ' ');
-      std::replace(result.value.begin(), result.value.end(), '\r', ' ');
-      return result;
-    case Outcome::Kind::threw:
-      result.kind = OutcomeKind::script_error;
-      if (outcome.name) result.name = core::bound_text(*outcome.name);
-      result.message = core::bound_text(outcome.message);
-      result.line = outcome.line;
-      result.column = outcome.column;
-      return result;
-    case Outcome::Kind::limit:
-      result.kind = OutcomeKind::limit_exceeded;
-      result.limit = outcome.limit;
-      return result;
-    case Outcome::Kind::input_too_large:
-      result.kind = OutcomeKind::input_too_large;
-      result.message = "it does not fit into --memory";
-      return result;
-    case Outcome::Kind::cancelled:
-      result.kind = OutcomeKind::cancelled;
-      return result;
-    case Outcome::Kind::infrastructure:
-      result.message = outcome.error.message();
-      return result;
+  if (end.reply.ok()) {
+    result.kind = OutcomeKind::ok;
+    result.value = std::move(std::move(end.reply).value().value_json);
+  } else if (end.reply.is_typed()) {
+    sandbox::SandboxFailure failure = std::move(end.reply).typed();
+    result.kind = kind_of(failure.channel);
+    // The ceiling of the output is the effect's, but the engine had it too and so never made more than it.
+    if (failure.limit) result.limit = *failure.limit;
+    if (failure.limit == Limit::memory && end.facts.output_exceeded) result.limit = Limit::output;
+    result.name = std::move(failure.name);
+    result.message = std::move(failure.message);
+    result.line = failure.line;
+    result.column = failure.column;
+  } else if (end.reply.is_cancelled()) {
+    result.kind = OutcomeKind::cancelled;
+  } else {
+    result.message = std::move(std::move(end.reply).untyped().message);
   }
-  result.message = "the worker gave an outcome of no known kind";
+  result.elapsed = end.facts.elapsed;
+  result.explanation = std::move(end.facts.explanation);
   return result;
 }
 
 std::string to_json(const Report& report) {
   std::string json = fmt::format(R"({{"outcome":"{}")", row_of(report.kind).name);
   if (report.kind == OutcomeKind::ok) json += ",\"value\":" + report.value;
-  if (report.kind == OutcomeKind::limit_exceeded) json += fmt::format(R"(,"kind":"{}")", row_of(report.limit).name);
+  if (report.kind == OutcomeKind::limit_exceeded)
+    json += fmt::format(R"(,"kind":"{}")", sandbox::limit_name(report.limit));
   if (report.kind == OutcomeKind::script_error)
     json += ",\"name\":" + (report.name ? quote_json(*report.name) : std::string("null"));
   if (row_of(report.kind).has_message) json += ",\"message\":" + quote_json(report.message);

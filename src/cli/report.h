@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/sandbox/quickjs/run.h"
+#include "heddle/cli/evaluator.h"
 
 namespace heddle::cli {
 
@@ -36,12 +36,11 @@ struct OutcomeRow {
 [[nodiscard]] const OutcomeRow& row_of(OutcomeKind kind);
 
 struct LimitRow {
-  sandbox::quickjs::LimitKind kind;
-  std::string_view name;
+  sandbox::Limit limit;
   std::string_view option;
 };
 [[nodiscard]] std::span<const LimitRow> limit_table();
-[[nodiscard]] const LimitRow& row_of(sandbox::quickjs::LimitKind kind);
+[[nodiscard]] const LimitRow& row_of(sandbox::Limit limit);
 
 /// Exit codes that no single outcome has.
 inline constexpr int kExitSomeNotOk = 1;     ///< --each and --batch
@@ -52,7 +51,7 @@ inline constexpr int kExitBrokenPipe = 141;  ///< as a shell reports a program t
 struct Report {
   OutcomeKind kind = OutcomeKind::failed;
   std::string value;  ///< one JSON value on one line, as it came
-  sandbox::quickjs::LimitKind limit = sandbox::quickjs::LimitKind::wall_clock;
+  sandbox::Limit limit = sandbox::Limit::wall_clock;
   std::optional<std::string> name;
   std::string message;
   std::uint32_t line = 0;  ///< in the script; 0 when unknown
@@ -64,7 +63,7 @@ struct Report {
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = sizeof *this + value.size() + message.size();
     if (!explanation) return total;
-    for (const auto& fact : explanation->applied) total += sizeof fact + fact.size();
+    for (const auto& fact : explanation->applied) total += sizeof(std::string) + fact.size();
     for (const auto& denied : explanation->denied) {
       total += sizeof denied + denied.syscall.size() + denied.line.size() + denied.rule.size() + denied.hint.size();
     }
@@ -72,8 +71,7 @@ struct Report {
   }
 };
 
-/// Checks what came: a value that is not one JSON value is a failure of the worker, never the script's (SBX-5).
-[[nodiscard]] Report report_of(sandbox::quickjs::Outcome outcome);
+[[nodiscard]] Report report_of(RunEnd end);
 [[nodiscard]] Report failed_report(std::string message);
 [[nodiscard]] Report report(OutcomeKind kind, std::string message = {});
 

@@ -9,8 +9,10 @@
 namespace heddle::cli {
 namespace {
 
-using sandbox::quickjs::LimitKind;
-using sandbox::quickjs::Outcome;
+using sandbox::Channel;
+using sandbox::Evaluated;
+using sandbox::Limit;
+using sandbox::SandboxFailure;
 
 // SBX-21: the list is closed, every kind has a row, and no two outcomes share a name or an exit code.
 TEST(ReportTest, TheTableIsWhole) {
@@ -25,7 +27,7 @@ TEST(ReportTest, TheTableIsWhole) {
   EXPECT_EQ(names, (std::set<std::string_view>{"ok", "scriptError", "limitExceeded", "inputTooLarge",
                                                "inputNotSerializable", "shapeMismatch", "cancelled", "failed"}));
   std::set<std::string_view> limits;
-  for (const LimitRow& row : limit_table()) limits.insert(row.name);
+  for (const LimitRow& row : limit_table()) limits.insert(sandbox::limit_name(row.limit));
   EXPECT_EQ(limits, (std::set<std::string_view>{"cpu", "memory", "wallClock", "output"}));
 }
 
@@ -40,58 +42,70 @@ TEST(ReportTest, TheManualHasTheTable) {
   }
 }
 
-// SBX-4: each outcome of the backend has its channel; every object is one line of JSON with an outcome and a time.
-TEST(ReportTest, EachOutcomeHasItsChannel) {
-  const auto object = [](Outcome outcome) {
-    outcome.elapsed = std::chrono::microseconds(2'000'045);
-    const auto text = to_json(report_of(std::move(outcome)));
+// SBX-21: each reply of the effect has its object, one line of JSON with an outcome and a time.
+TEST(ReportTest, EachReplyHasItsObject) {
+  const auto object = [](sandbox::SandboxEffect::Reply reply) {
+    RunEnd end{std::move(reply), {}};
+    end.facts.elapsed = std::chrono::microseconds(2'000'045);
+    const auto text = to_json(report_of(std::move(end)));
     EXPECT_EQ(text.find('\n'), std::string::npos);
     return nlohmann::json::parse(text);
   };
-  Outcome outcome;
-  outcome.kind = Outcome::Kind::ok;
-  outcome.value = "[1,\n2]";
-  EXPECT_EQ(object(outcome), nlohmann::json::parse(R"({"outcome":"ok","value":[1,2],"ms":2000.045})"));
-  outcome.kind = Outcome::Kind::threw;
-  outcome.message = std::string(5'000'000, 'x') + "\xFF";
-  EXPECT_EQ(object(outcome)["name"], nullptr);
-  EXPECT_EQ(object(outcome)["message"], std::string(2048, 'x'));  // SBX-6
-  EXPECT_FALSE(object(outcome).contains("line"));
-  outcome.name = "Error";
-  outcome.line = 2;
-  EXPECT_EQ(object(outcome)["line"], 2);
-  EXPECT_FALSE(object(outcome).contains("column"));
-  outcome.kind = Outcome::Kind::limit;
-  for (const auto& [kind, name] :
-       {std::pair(LimitKind::cpu, "cpu"), std::pair(LimitKind::memory, "memory"),
-        std::pair(LimitKind::wall_clock, "wallClock"), std::pair(LimitKind::output, "output")}) {
-    outcome.limit = kind;
-    EXPECT_EQ(object(outcome), (nlohmann::json{{"outcome", "limitExceeded"}, {"kind", name}, {"ms", 2000.045}}));
+  EXPECT_EQ(object(Evaluated{"[1,2]", std::nullopt}),
+            nlohmann::json::parse(R"({"outcome":"ok","value":[1,2],"ms":2000.045})"));
+  SandboxFailure failure;
+  failure.message = "a\nb";
+  EXPECT_EQ(object(failure),
+            nlohmann::json::parse(R"({"outcome":"scriptError","name":null,"message":"a\nb","ms":2000.045})"));
+  failure.name = "Error";
+  failure.line = 2;
+  EXPECT_EQ(object(failure)["name"], "Error");
+  EXPECT_EQ(object(failure)["line"], 2);
+  EXPECT_FALSE(object(failure).contains("column"));
+  failure.channel = Channel::limit_exceeded;
+  for (const LimitRow& row : limit_table()) {
+    failure.limit = row.limit;
+    EXPECT_EQ(object(failure), (nlohmann::json{{"outcome", "limitExceeded"},
+                                               {"kind", std::string(sandbox::limit_name(row.limit))},
+                                               {"ms", 2000.045}}));
   }
-  outcome.kind = Outcome::Kind::input_too_large;
-  EXPECT_EQ(object(outcome), (nlohmann::json{{"outcome", "inputTooLarge"}, {"ms", 2000.045}}));
-  outcome.kind = Outcome::Kind::cancelled;
-  EXPECT_EQ(object(outcome), (nlohmann::json{{"outcome", "cancelled"}, {"ms", 2000.045}}));
-  outcome.kind = Outcome::Kind::infrastructure;
-  outcome.error = core::make_error(core::Errc::start_up, "start the worker", "it \"died\"");
-  EXPECT_EQ(object(outcome)["message"], "start the worker: it \"died\"");
-  // SBX-5: no known kind is a failure, never a guess.
-  outcome.kind = static_cast<Outcome::Kind>(99);
-  EXPECT_EQ(object(outcome)["outcome"], "failed");
+  failure.limit.reset();
+  failure.channel = Channel::input_too_large;
+  EXPECT_EQ(object(failure), (nlohmann::json{{"outcome", "inputTooLarge"}, {"ms", 2000.045}}));
+  failure.channel = Channel::input_not_serializable;
+  EXPECT_EQ(object(failure),
+            (nlohmann::json{{"outcome", "inputNotSerializable"}, {"message", "a\nb"}, {"ms", 2000.045}}));
+  failure.channel = Channel::shape_mismatch;
+  EXPECT_EQ(object(failure), (nlohmann::json{{"outcome", "shapeMismatch"}, {"message", "a\nb"}, {"ms", 2000.045}}));
+  EXPECT_EQ(object(effect::Cancelled{"x"}), (nlohmann::json{{"outcome", "cancelled"}, {"ms", 2000.045}}));
+  EXPECT_EQ(object(effect::untyped("it \"died\"")),
+            (nlohmann::json{{"outcome", "failed"}, {"message", "it \"died\""}, {"ms", 2000.045}}));
+}
+
+// SBX-14: a result that the engine did not finish, since it was over its ceiling, is `output` and not `memory`. Nothing
+// else is changed by that fact.
+TEST(ReportTest, TheCeilingOfTheOutputIsNamed) {
+  SandboxFailure failure;
+  failure.channel = Channel::limit_exceeded;
+  failure.limit = Limit::memory;
+  sandbox::quickjs::RunFacts facts;
+  EXPECT_EQ(report_of({failure, facts}).limit, Limit::memory);
+  facts.output_exceeded = true;
+  EXPECT_EQ(report_of({failure, facts}).limit, Limit::output);
+  failure.limit = Limit::wall_clock;
+  EXPECT_EQ(report_of({failure, facts}).limit, Limit::wall_clock);
 }
 
 // JAIL-14: the object has the member only when it was asked for; a guest's bytes stay one line of text.
 TEST(Report, ExplainsWhenAsked) {
-  Outcome outcome;
-  outcome.kind = Outcome::Kind::ok;
-  outcome.value = "42";
-  EXPECT_FALSE(nlohmann::json::parse(to_json(report_of(outcome))).contains("explain"));
+  RunEnd end{Evaluated{"42", std::nullopt}, {}};
+  EXPECT_FALSE(nlohmann::json::parse(to_json(report_of(end))).contains("explain"));
   sandbox::quickjs::Explanation explanation;
   explanation.applied = {"a \"fact\""};
   explanation.denied.push_back({"openat", "", "openat /\x1b[31m (observed): rule", "rule", "hint"});
   explanation.dropped = 3;
-  outcome.explanation = explanation;
-  const auto json = nlohmann::json::parse(to_json(report_of(outcome)))["explain"];
+  end.facts.explanation = explanation;
+  const auto json = nlohmann::json::parse(to_json(report_of(end)))["explain"];
   EXPECT_EQ(json["applied"][0], "a \"fact\"");
   EXPECT_EQ(json["denied"][0]["syscall"], "openat");
   EXPECT_EQ(json["denied"][0]["hint"], "hint");

@@ -12,6 +12,7 @@
 #include "heddle/effect/core/content_address.h"
 #include "heddle/journal/core/facts.h"
 #include "heddle/journal/open/open.h"
+#include "heddle/sandbox/effect/channels.h"
 #include "json.h"
 
 namespace heddle::cli {
@@ -42,7 +43,7 @@ std::string begun_json(const sandbox::quickjs::RunRequest& request) {
 }
 
 std::string detail_json(const Report& report) {
-  if (report.kind == OutcomeKind::limit_exceeded) return quote_json(row_of(report.limit).name);
+  if (report.kind == OutcomeKind::limit_exceeded) return quote_json(sandbox::limit_name(report.limit));
   if (report.kind != OutcomeKind::script_error) return "null";
   return fmt::format(R"({{"name":{},"line":{},"column":{}}})", report.name ? quote_json(*report.name) : "null",
                      report.line, report.column);
@@ -83,15 +84,7 @@ void add_explanation(std::vector<Draft>& drafts, const EffectRef& ref, const Rep
   }
   drafts.push_back(journal::jail_applied(ref, applied + ']'));
   for (const auto& denied : report.explanation->denied) {
-    // The line is "SYSCALL OBJECT: RULE".
-    std::string_view object = denied.line;
-    if (object.substr(0, denied.syscall.size()) == denied.syscall) object.remove_prefix(denied.syscall.size());
-    const std::string rule = ": " + denied.rule;
-    if (object.size() >= rule.size() && object.substr(object.size() - rule.size()) == rule) {
-      object.remove_suffix(rule.size());
-    }
-    object.remove_prefix(std::min(object.find_first_not_of(' '), object.size()));
-    drafts.push_back(journal::access_denied(ref, denied.syscall, object, denied.rule));
+    drafts.push_back(journal::access_denied(ref, denied.syscall, denied.object, denied.rule));
   }
 }
 

@@ -84,8 +84,96 @@ TEST_F(Installed, RunsScripts) {
             R"({"outcome":"limitExceeded","kind":"output")");
   EXPECT_EQ(outcome(run(script("input", {"--json", "--memory", "2MiB", "--max-input", "10MB", "--input", "-",
                                          "--wall-clock", "60s"}),
-                        "[" + std::string(3'000'000, '1') + "]")),
+                        "\"" + std::string(3'000'000, 'x') + "\"")),
             R"({"outcome":"inputTooLarge")");
+}
+
+TEST_F(Installed, EveryHelpFitsATerminal) {
+  const std::vector<std::vector<std::string>> commands{{},
+                                                       {"run"},
+                                                       {"doctor"},
+                                                       {"conformance"},
+                                                       {"plugin"},
+                                                       {"plugin", "new"},
+                                                       {"plugin", "new", "sandbox"},
+                                                       {"plugin", "check"}};
+  for (auto args : commands) {
+    args.emplace_back("--help");
+    const auto help = run(command(args));
+    EXPECT_EQ(help.code, 0);
+    EXPECT_NE(help.out.find("Usage:"), std::string::npos) << help.out;
+    for (const std::string& line : split_lines(help.out)) {
+      std::size_t columns = 0;
+      for (const char c : line) columns += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+      EXPECT_LE(columns, 80U) << line;
+    }
+  }
+}
+
+// SBX-12, SBX-14, SBX-15: the effect's guarantees are the command's, with either engine.
+TEST_F(Installed, RunsGoThroughTheEffect) {
+  for (const char* engine : {"worker", "in-process"}) {
+    SCOPED_TRACE(engine);
+    const auto text = [&](const std::string& source, std::vector<std::string> args = {}) {
+      args.insert(args.end(), {"--json", "--engine", engine, "--wall-clock", "60s"});
+      return outcome(run(script(source, std::move(args))));
+    };
+    EXPECT_EQ(text("input", {"--input-json", R"({"z":-0, "a":1.0, "__proto__":{"x":1}, "s":"\ud800", "z":2})"}),
+              R"({"outcome":"ok","value":{"z":2,"a":1,"__proto__":{"x":1},"s":")"
+              "\xEF\xBF\xBD\"}");
+    EXPECT_EQ(text("input", {"--input-json", R"({"a":1e400})"}),
+              R"({"outcome":"inputNotSerializable","message":"the input is out of range: the number before byte 10 is)"
+              R"( more than a double holds")");
+    const std::string deep = std::string(1001, '[') + std::string(1001, ']');
+    EXPECT_EQ(text("input", {"--input-json", deep}), R"({"outcome":"inputTooLarge")");
+    EXPECT_EQ(text("input", {"--input-json", "[1e20,1e20]", "--max-input", "20"}), R"({"outcome":"inputTooLarge")");
+    EXPECT_EQ(text("let a = []; for (let i = 0; i < 1000; ++i) a = [a]; a"),
+              R"({"outcome":"limitExceeded","kind":"output")");
+    EXPECT_EQ(text("'x'.repeat(1001)", {"--max-output", "1kB"}), R"({"outcome":"limitExceeded","kind":"output")");
+    EXPECT_EQ(text("'x'.repeat(998)", {"--max-output", "1kB"}),
+              R"({"outcome":"ok","value":")" + std::string(998, 'x') + "\"");
+    EXPECT_EQ(text("for(let a=[];;)a.push(new Uint8Array(1e6))", {"--memory", "8MiB"}),
+              R"({"outcome":"limitExceeded","kind":"memory")");
+    EXPECT_EQ(
+        text("let a;\nmissing()"),
+        R"({"outcome":"scriptError","name":"ReferenceError","message":"missing is not defined","line":2,"column":1)");
+  }
+}
+
+// A script that is inside a built-in which never looks at the stop.
+constexpr const char* kNeverLooks = "let s = 'a'.repeat(1.5e7), t = 'a'.repeat(7e6) + 'b'; s.indexOf(t)";
+
+// SBX-19: what the in-process engine does and what it cannot, each said. It needs no helper, so none is there.
+TEST_F(Installed, TheInProcessEngineSaysWhatItCannotDo) {
+  fs::remove(folder_.path(kSupervisor));
+  fs::remove(folder_.path(kWorker));
+  EXPECT_EQ(run(script("input + 1", {"--engine", "in-process", "--input-json", "41"})).out, "42\n");
+  EXPECT_EQ(outcome(run(script("for(;;);", {"--engine", "in-process", "--json", "--wall-clock", "100ms"}))),
+            R"({"outcome":"limitExceeded","kind":"wallClock")");
+  const auto text = run(script("6*7", {"--engine", "in-process", "--explain"}));
+  for (const char* part :
+       {"no boundary of the kernel's", "system calls: not filtered", "soft", "CPU time: not limited"}) {
+    EXPECT_NE(text.err.find(part), std::string::npos) << part << " in " << text.err;
+  }
+  EXPECT_EQ(run(script("6*7", {"--engine", "in-process", "--cpu", "1s"})).code, 64);
+  // With no kill the run fails some time after its clock, and the end of the command is the end of the script.
+  const auto stuck = run(script(kNeverLooks, {"--engine", "in-process", "--wall-clock", "100ms"}));
+  EXPECT_EQ(stuck.code, 15);
+  EXPECT_NE(stuck.err.find("did not settle within 5100 ms; --engine worker ends a script"), std::string::npos)
+      << stuck.err;
+}
+
+// SBX-9: a thread that is stuck is counted, and none is made in its place.
+TEST_F(Installed, StuckThreadsAreCounted) {
+  const auto ended = run(script("if (input === 1) { " + std::string(kNeverLooks) + " } input",
+                                {"--engine", "in-process", "--each", "-", "--workers", "1", "--wall-clock", "100ms"}),
+                         "0\n1\n2\n");
+  EXPECT_EQ(ended.code, 1);
+  const auto lines = split_lines(ended.out);
+  ASSERT_EQ(lines.size(), 3U) << ended.out;
+  EXPECT_EQ(lines[0].find(R"({"outcome":"ok","value":0,)"), 0U);
+  EXPECT_NE(lines[1].find("did not settle"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[2].find("all 1 engine threads are stuck"), std::string::npos) << lines[2];
 }
 
 // JAIL-13, JAIL-14: what confined the run, from the kernel, on standard error or in the object.
@@ -141,19 +229,20 @@ TEST_F(Installed, UntrustedHelpersRunNothing) {
 
 // SBX-8, JAIL-12: Ctrl-C while scripts loop inside built-ins that never look: all are cancelled, none is left.
 TEST_F(Installed, ControlCLeavesNothing) {
-  auto launch =
-      script("'a'.repeat(1e6).match(/(a+)+$/); for(;;);", {"--each", "-", "--workers", "3", "--wall-clock", "1h"});
-  Process process(launch);
-  process.write("bad\n1\n2\n3\n4\n");
-  ASSERT_TRUE(process.line());  // the bad line's outcome: all have been read
-  ::usleep(300'000);            // most likely in the script by now; what is tested holds either way
-  process.signal(SIGINT);
-  const auto ended = process.wait();
-  EXPECT_EQ(ended.code, 130);
-  const auto lines = split_lines(ended.out);
-  EXPECT_EQ(lines.size(), 4U) << ended.out;
-  for (const std::string& line : lines) EXPECT_EQ(line.find("{\"outcome\":\"cancelled\""), 0U) << line;
-  EXPECT_TRUE(gone_within(running_below(folder_.path("")), std::chrono::seconds(1)));
+  for (const char* engine : {"worker", "in-process"}) {
+    SCOPED_TRACE(engine);
+    Process process(script(kNeverLooks, {"--each", "-", "--workers", "3", "--wall-clock", "1h", "--engine", engine}));
+    process.write("bad\n1\n2\n3\n4\n");
+    ASSERT_TRUE(process.line());  // the bad line's outcome: all have been read
+    ::usleep(300'000);            // most likely in the script by now; what is tested holds either way
+    process.signal(SIGINT);
+    const auto ended = process.wait();
+    EXPECT_EQ(ended.code, 130);
+    const auto lines = split_lines(ended.out);
+    EXPECT_EQ(lines.size(), 4U) << ended.out;
+    for (const std::string& line : lines) EXPECT_EQ(line.find("{\"outcome\":\"cancelled\""), 0U) << line;
+    EXPECT_TRUE(gone_within(running_below(folder_.path("")), std::chrono::seconds(1)));
+  }
 }
 
 TEST_F(Installed, ASecondControlCLeavesNothing) {

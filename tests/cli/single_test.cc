@@ -9,6 +9,10 @@
 namespace heddle::test {
 namespace {
 
+constexpr const char* kAddressOfNothing = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+// Of "echo".
+constexpr const char* kAddressOfEcho = "sha256:092c79e8f80e559e404bcf660c48f3522b67aba9ff1484b0367e1a4ddef7431d";
+
 class Single : public ::testing::Test {
  protected:
   Launch command(std::vector<std::string> args) const { return {HEDDLE_FAKE_COMMAND, std::move(args)}; }
@@ -21,7 +25,7 @@ class Single : public ::testing::Test {
   Folder folder_;
 };
 
-// SBX-3, SBX-15: the value's text goes through as it is: signs, digits, the order of keys, keys named __proto__.
+// The command itself changes no value: what the effect gives is what is printed.
 TEST_F(Single, PrintsTheResultAsItCame) {
   const std::string input =
       R"({"z":-0,"a":1.0,"__proto__":{"x":1},"n":12345678901234567890123,"a":1e400,"s":"\ud800"})";
@@ -54,8 +58,13 @@ TEST_F(Single, SaysEachOutcome) {
        ": limit exceeded: wallClock (let the script do less, or raise --wall-clock)"},
       {"output", 11, R"({"outcome":"limitExceeded","kind":"output","ms":1.234})",
        ": limit exceeded: output (let the script do less, or raise --max-output)"},
+      {"ceiling", 11, R"({"outcome":"limitExceeded","kind":"output","ms":1.234})", ": limit exceeded: output"},
       {"toolarge", 12, R"({"outcome":"inputTooLarge","ms":1.234})",
-       "the input is too large: it does not fit into --memory (give less input, or raise --max-input or --memory)"},
+       "the input is too large: because (give less input, or raise --max-input or --memory)"},
+      {"notjson", 13, R"({"outcome":"inputNotSerializable","message":"because","ms":1.234})",
+       "the input cannot be JSON: because (give an input that JSON can carry)"},
+      {"shape", 14, R"({"outcome":"shapeMismatch","message":"because","ms":1.234})",
+       "the result has not the declared shape: because"},
       {"lost", 15, R"({"outcome":"failed","message":"start the worker: it said nothing","ms":1.234})",
        "heddle: start the worker: it said nothing"},
       {"refuse", 15, R"({"outcome":"failed","message":"start a run: never","ms":0.000})", "heddle: start a run: never"},
@@ -90,7 +99,7 @@ TEST_F(Single, TwoDashesEndTheOptions) {
 }
 
 TEST_F(Single, InputComesFromAFileStandardInputOrNowhere) {
-  EXPECT_EQ(run(script("echo", {"--input", folder_.write("in.json", "[1, 2]\n")})).out, "[1, 2] \n");
+  EXPECT_EQ(run(script("echo", {"--input", folder_.write("in.json", "[1, 2]")})).out, "[1, 2]\n");
   EXPECT_EQ(run(script("echo", {"--input", "-"}), "\xEF\xBB\xBF{}").out, "{}\n");
   EXPECT_EQ(run(script("echo")).out, "null\n");
   EXPECT_EQ(run(command({"run", "-", "--input-json", "7"}), "echo").out, "7\n");
@@ -124,6 +133,11 @@ TEST_F(Single, RefusesArgumentsThatCannotBe) {
       {{"run", "a", "--max-input", "0"}, "--max-input 0: give a size from 1B to 1GiB"},
       {{"run", "a", "--workers", "0"}, "--workers 0: give a whole number from 1 to 64"},
       {{"run", "a", "--workers", "1000"}, "give a whole number from 1 to 64"},
+      {{"run", "a", "--engine", "jit"}, "--engine jit: give worker or in-process"},
+      {{"run", "a", "--engine", "in-process", "--cpu", "1s"}, "--cpu needs --engine worker"},
+      {{"run", "a", "--engine", ""}, "give worker or in-process"},
+      {{"run", "a", "--script-address", "sha256:12"}, "--script-address sha256:12: give sha256: and 64 digits"},
+      {{"run", "--batch", "a", "--script-address", kAddressOfNothing}, "--script-address goes with SCRIPT"},
   };
   for (const Refused& one : cases) {
     const auto ended = run(command(one.args));
@@ -145,8 +159,10 @@ TEST_F(Single, HelpFitsATerminal) {
       for (const char c : line) columns += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
       EXPECT_LE(columns, 80U) << line;
     }
-    for (const char* option : {"--input ", "--input-json", "--each", "--batch", "--wall-clock", "--cpu", "--memory",
-                               "--max-input", "--max-output", "--max-script", "--workers", "--json", "--version"})
+    for (const char* option :
+         {"--input ", "--input-json", "--each", "--batch", "--wall-clock", "--cpu", "--memory", "--max-input",
+          "--max-output", "--max-script", "--workers", "--json", "--version", "--engine", "--script-address",
+          "--explain", "heddle doctor", "heddle conformance", "heddle plugin"})
       EXPECT_NE(help.out.find(option), std::string::npos) << option;
   }
   EXPECT_EQ(run(command({"--version"})).out, "heddle " HEDDLE_VERSION "\n");
@@ -177,6 +193,39 @@ TEST_F(Single, BadScripts) {
     ASSERT_EQ(::chmod(folder_.write("secret.js", "echo").c_str(), 0), 0);
     expect_failed(command({"run", folder_.path("secret.js")}), "", "Permission denied");
   }
+}
+
+// SBX-13: the script is the one that was meant, or none.
+TEST_F(Single, TheScriptHasItsAddress) {
+  EXPECT_EQ(run(script("echo", {"--script-address", kAddressOfEcho, "--input-json", "7"})).out, "7\n");
+  expect_failed(script("echo ", {"--script-address", kAddressOfEcho}), "",
+                std::string(" and not --script-address ") + kAddressOfEcho);
+  expect_failed(script("", {"--script-address", kAddressOfEcho}), "",
+                std::string("has the address ") + kAddressOfNothing);
+  // Of the bytes as they are, a byte order mark included.
+  expect_failed(script("\xEF\xBB\xBF"
+                       "echo",
+                       {"--script-address", kAddressOfEcho}),
+                "", "it is another script");
+  EXPECT_EQ(run(command({"run", "-", "--script-address", kAddressOfEcho}), "echo").out, "null\n");
+}
+
+// SBX-13: out of a folder of scripts that are named by their address.
+TEST_F(Single, AScriptIsFoundByItsAddress) {
+  const std::string hex = std::string(kAddressOfEcho).substr(7);
+  const auto kept = [&](std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"run", folder_.path(""), "--script-address", kAddressOfEcho});
+    return command(std::move(more));
+  };
+  expect_failed(kept(), "", std::string("this folder has no script with the address ") + kAddressOfEcho);
+  folder_.write(hex, "echo");
+  EXPECT_EQ(run(kept({"--input-json", "7"})).out, "7\n");
+  expect_failed(kept({"--max-script", "3"}), "", "raise --max-script");
+  folder_.write(hex, "evil");
+  expect_failed(kept(), "", "it is another script");
+  ASSERT_EQ(::unlink(folder_.path(hex).c_str()), 0);
+  ASSERT_EQ(::symlink(folder_.write("elsewhere", "echo").c_str(), folder_.path(hex).c_str()), 0);
+  expect_failed(kept(), "", "read a script");
 }
 
 TEST_F(Single, BadInputs) {

@@ -1,4 +1,5 @@
-// The evaluator of the program `heddle`: the worker pool, with the helper programs that belong to this executable.
+// The evaluator of the program `heddle`: SandboxEffect around QuickJS, in the worker pool with the helper programs that
+// belong to this executable, or in this process.
 #pragma once
 
 #include <string>
@@ -12,6 +13,6 @@ namespace heddle::cli {
 [[nodiscard]] std::string helper_folder();
 
 /// An error names the helper program or the step that it failed at.
-[[nodiscard]] core::Result<std::unique_ptr<Evaluator>> make_pool_evaluator(const EvaluatorNeeds& needs);
+[[nodiscard]] core::Result<std::unique_ptr<Evaluator>> make_effect_evaluator(const EvaluatorNeeds& needs);
 
 }  // namespace heddle::cli
