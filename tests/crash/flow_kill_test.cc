@@ -95,6 +95,7 @@ int run_until_killed(const std::string& folder, const std::string& generation) {
       EffectRuntime::create({allow, Scheduler::create().value(), std::make_shared<Meter>(), std::move(store).value()});
   if (!runtime.value()->add(traced("once", Idempotency::not_idempotent, trace)).ok()) return 3;
   if (!runtime.value()->add(traced("again", Idempotency::idempotent, trace)).ok()) return 3;
+  if (::write(STDOUT_FILENO, "r", 1) != 1) return 7;  // ready: what a kill hits from here on is work
   std::atomic<int> status{kDone};
   std::vector<std::thread> threads;
   threads.reserve(kFlows);
@@ -119,14 +120,21 @@ int run_until_killed(const std::string& folder, const std::string& generation) {
 struct Child {
   pid_t pid = -1;
   core::Pidfd pidfd;
+  core::Fd ready;  // a byte comes when it begins to work
 };
 
 Child spawn(const std::string& folder, const std::string& generation) {
   Child child;
+  core::FdPair pipe = core::pipe_pair().value();
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, pipe.second.get(), STDOUT_FILENO);
   std::array<std::string, 4> words{"heddle_flow_kill_test", "run", folder, generation};
   std::array<char*, 5> arguments{};
   for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
-  EXPECT_EQ(::posix_spawn(&child.pid, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ), 0);
+  EXPECT_EQ(::posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, arguments.data(), environ), 0);
+  ::posix_spawn_file_actions_destroy(&actions);
+  child.ready = std::move(pipe.first);
   child.pidfd = core::Pidfd::open(child.pid).value();
   return child;
 }
@@ -213,8 +221,15 @@ TEST(FlowKill, NothingThatEndedHappensAgain) {
     const std::string name = "g" + std::to_string(generation);
     for (bool done = false; !done;) {
       const Child child = spawn(folder.path().string(), name);
-      if (kills < kKills) std::this_thread::sleep_for(std::chrono::microseconds(random() % 50'000));
-      if (kills < kKills) static_cast<void>(child.pidfd.send_signal(SIGKILL));
+      if (kills < kKills) {
+        char byte = 0;
+        // Some die while they start, most at work.
+        if (random() % 8 != 0) {
+          ASSERT_EQ(::read(child.ready.get(), &byte, 1), 1);
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 50'000));
+        static_cast<void>(child.pidfd.send_signal(SIGKILL));
+      }
       int status = 0;
       ASSERT_EQ(::waitpid(child.pid, &status, 0), child.pid);
       ASSERT_NO_FATAL_FAILURE(watch.look(folder, name));

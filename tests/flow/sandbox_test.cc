@@ -107,7 +107,9 @@ TEST_F(SandboxFlow, EndsScriptsThatDoNotStop) {
   make();
   const std::map<std::string, std::string> loops{{"loop", "for (;;) {}"},
                                                  {"builtin", "'a'.repeat(1 << 20).replace(/(a*)*b/, '')"}};
-  for (const auto& [id, loop] : loops) {
+  for (const auto& entry : loops) {
+    const std::string& id = entry.first;
+    const std::string& loop = entry.second;
     std::stop_source stop;
     const auto code = [&, first = script(loop, R"("limits":{"wallClockMs":3600000})")](Flow& flow) -> Text {
       return flow.ask("sandboxEval", first);
