@@ -6,7 +6,8 @@
 // It stays a process of its own because process 1 gets no signal that it does not handle, and a foreign program expects
 // to.
 //
-//   3 channel  4 filter  5 the program  6 its arguments and environment  7 working folder  8, 9, 10 its stdio
+//   3 channel  4 filter  5 the supervisor's, for the filter's listener
+//   6 the program  7 its arguments and environment  8 working folder  9, 10, 11 its stdio
 //
 //   stub → host  ready | failed step, errno;  ended signalled, code
 //   host → stub  go
@@ -23,16 +24,17 @@
 
 #include "heddle/jail/confine/confine.h"
 #include "heddle/jail/confine/foreign.h"
+#include "heddle/jail/confine/notify.h"
 #include "heddle/wire/channel.h"
 
 namespace heddle {
 namespace {
 
-constexpr int kProgram = 5;
-constexpr int kWords = 6;
-constexpr int kFolder = 7;
-constexpr int kStdio = 8;
-constexpr int kAfterStdio = 11;
+constexpr int kProgram = jail::kNotifyFd + 1;
+constexpr int kWords = kProgram + 1;
+constexpr int kFolder = kWords + 1;
+constexpr int kStdio = kFolder + 1;
+constexpr int kAfterStdio = kStdio + 3;
 constexpr std::size_t kMaxWords = 4U << 20;
 
 // Exit codes are for a person with a debugger; the host learns all it needs from the channel.
@@ -92,6 +94,7 @@ void become(Words& words, const char*& step) {
   for (int fd = jail::kChannelFd; fd < kAfterStdio; ++fd) {
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 && errno != EBADF) return;
   }
+  // The one that the filter, or the supervisor that it asks, lets through.
   step = "execute the program";
   ::syscall(SYS_execveat, kProgram, "", words.arguments.data(), words.environment.data(), AT_EMPTY_PATH);
 }

@@ -31,14 +31,16 @@ wire::Message refusal(const jail::Failure& failure) {
   return reply;
 }
 
-// The pair over which a guest's listener comes; the far end becomes the last of the guest's descriptors, kNotifyFd.
+// The pair over which a guest's listener comes; the far end becomes the guest's descriptor kNotifyFd, before what a
+// stub gets besides.
 jail::Failure add_notify_socket(jail::SpawnPlan& plan, core::Fd& near_end) {
-  if (plan.notify == jail::NotifyOrder::off) return {};
-  if (plan.descriptors.size() != jail::kNotifyFd - jail::kChannelFd) return {jail::Step::request, EINVAL, 0};
+  constexpr std::ptrdiff_t kPlace = jail::kNotifyFd - jail::kChannelFd;
+  if (plan.notify.order == jail::NotifyOrder::off) return {};
+  if (plan.descriptors.size() < static_cast<std::size_t>(kPlace)) return {jail::Step::request, EINVAL, 0};
   int raw[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw) != 0) return {jail::Step::notify_socket, errno, 0};
   near_end = core::Fd(raw[0]);
-  plan.descriptors.emplace_back(raw[1]);
+  plan.descriptors.insert(plan.descriptors.begin() + kPlace, core::Fd(raw[1]));
   return {};
 }
 
@@ -131,8 +133,7 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   core::Fd notify_socket;
   const jail::Failure unready = add_notify_socket(plan, notify_socket);
   if (unready.step != jail::Step::none) return jail::send_packet(control_, refusal(unready), {});
-  const jail::NotifyOrder order = plan.notify;
-  const std::uint32_t quota = plan.denial_quota;
+  jail::NotifyRules rules = plan.notify;
   jail::ControlGroup group;
   jail::AppliedCgroup applied;
   const jail::Failure no_group = make_group(plan, group, applied);
@@ -147,8 +148,8 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   Guest& guest = guests_[id];
   guest.process = std::move(spawned.child);
   HEDDLE_TRY(watch(guest.process.fd(), event_key(id, Source::process)));
-  if (order != jail::NotifyOrder::off) {
-    guest.notifier = jail::Notifier(order, quota, spawned.pid, std::move(notify_socket));
+  if (rules.order != jail::NotifyOrder::off) {
+    guest.notifier = jail::Notifier(std::move(rules), spawned.pid, std::move(notify_socket));
     HEDDLE_TRY(watch(guest.notifier.socket(), event_key(id, Source::socket)));
   }
   guest.group = std::move(group);

@@ -30,15 +30,16 @@ std::string namespaces_text(const AppliedNamespaces& namespaces) {
 std::string notified_text(const AppliedPolicy& applied) {
   switch (applied.notified) {
     case Notified::off:
-      return applied.profile == Profile::script ? "a refused call ends it (notifications are off)"
-                                                : "a refused call gets EPERM";
+      return "a refused call ends it (notifications are off)";
     case Notified::awaited:
       return "not loaded yet";
     case Notified::listening:
-      return "refused calls get EPERM and are reported; number " + std::to_string(applied.denial_quota) + " ends it";
+      return "refused calls get EPERM and are reported; number " + std::to_string(applied.denial_quota) + " ends it" +
+             (applied.observes ? "; what Landlock decides is reported too" : "");
     case Notified::killing:
-      return "a refused call ends it and is not named: no notifications here (" +
-             core::errno_text(applied.notified_error) + ")";
+      return std::string(applied.profile == Profile::script ? "a refused call ends it and is not named"
+                                                            : "refused calls get EPERM and are not named") +
+             ": no notifications here (" + core::errno_text(applied.notified_error) + ")";
   }
   return {};
 }

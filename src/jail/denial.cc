@@ -39,22 +39,10 @@ std::string unix_text(std::string_view bytes) {
   return "unix:" + one_line(path.substr(0, path.find('\0')));
 }
 
-const SyscallRule* find_rule(Profile profile, const std::string& syscall) {
-  if (profile != Profile::script) return nullptr;
-  const SyscallTable table = syscall_table(profile);
+const SyscallRule* find_rule(const SyscallTable& table, const std::string& syscall) {
   const auto* const row =
       std::find_if(table.begin(), table.end(), [&](const SyscallRule& rule) { return syscall == rule.name; });
   return row == table.end() ? nullptr : row;
-}
-
-const char* profile_name(Profile profile) {
-  switch (profile) {
-    case Profile::script:
-      return "script";
-    case Profile::program:
-      return "program";
-  }
-  return "unknown";
 }
 
 }  // namespace
@@ -85,28 +73,29 @@ std::string syscall_name(int number, std::uint32_t architecture) {
   return text;
 }
 
-std::string denial_rule(Profile profile, const std::string& syscall) {
-  const SyscallRule* const row = find_rule(profile, syscall);
-  const std::string name = profile_name(profile);
+std::string denial_rule(const SyscallTable& table, const std::string& syscall) {
+  const SyscallRule* const row = find_rule(table, syscall);
+  const std::string name = profile_name(table.profile);
   if (row == nullptr) return "seccomp: not in the " + name + " profile's list";
-  if (row->answer == Answer::allow) {
+  if (row->answer == Answer::first) return std::string("seccomp: once only: ") + row->why;
+  if (row->answer == Answer::allow || row->answer == Answer::observe) {
     return "seccomp: in the " + name + " profile only with other arguments (" + row->why + ")";
   }
   return std::string("seccomp: ") + row->why;
 }
 
-std::string denial_hint(Profile profile, const std::string& syscall) {
-  (void)syscall;
-  switch (profile) {
+std::string denial_hint(const SyscallTable& table, const std::string& syscall) {
+  switch (table.profile) {
     case Profile::script:
       return "no line of a policy allows it to a script: do it in the host and hand the result in as input";
     case Profile::program:
+      if (syscall == "execve" || syscall == "execveat") return "allow_exec, and the program granted execute";
       return "no line of a policy allows it to a program";
   }
   return {};
 }
 
-Denial read_denial(Profile profile, const DenialRecord& record) {
+Denial read_denial(const SyscallTable& table, const DenialRecord& record) {
   Denial denial;
   denial.number_known = true;
   denial.number = record.number;
@@ -115,15 +104,20 @@ Denial read_denial(Profile profile, const DenialRecord& record) {
   denial.object = static_cast<Denial::Object>(record.object);
   if (record.object == DenialRecord::Object::path) denial.observed = one_line(record.bytes);
   if (record.object == DenialRecord::Object::address) denial.observed = address_text(record.bytes);
-  denial.rule = denial_rule(profile, denial.syscall);
-  denial.hint = denial_hint(profile, denial.syscall);
+  denial.bytes = record.bytes;
+  denial.folder = record.folder;
+  denial.count = record.count;
+  denial.left_to_landlock = record.left_to_landlock;
+  denial.rule = record.left_to_landlock ? "Landlock decides: refused where no path is granted"
+                                        : denial_rule(table, denial.syscall);
+  denial.hint = record.left_to_landlock ? "grant the path" : denial_hint(table, denial.syscall);
   return denial;
 }
 
-Denial unknown_denial(Profile profile) {
+Denial unknown_denial(const SyscallTable& table) {
   Denial denial;
   denial.syscall = "unknown";
-  denial.rule = std::string("seccomp: not allowed by the ") + profile_name(profile) +
+  denial.rule = std::string("seccomp: not allowed by the ") + profile_name(table.profile) +
                 " profile; the filter ended the guest, number unknown";
   denial.hint = "run where seccomp notifications are available, and it will be named";
   return denial;

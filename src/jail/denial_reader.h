@@ -9,9 +9,9 @@
 
 namespace heddle::jail {
 
-[[nodiscard]] Denial read_denial(Profile profile, const DenialRecord& record);
+[[nodiscard]] Denial read_denial(const SyscallTable& table, const DenialRecord& record);
 /// Of a guest that ended by SIGSYS.
-[[nodiscard]] Denial unknown_denial(Profile profile);
+[[nodiscard]] Denial unknown_denial(const SyscallTable& table);
 
 /// A struct sockaddr of any length and content.
 [[nodiscard]] std::string address_text(std::string_view bytes);

@@ -21,6 +21,8 @@ std::string bytes_of(const Address& address, std::size_t size = sizeof(Address))
   return {reinterpret_cast<const char*>(&address), size};
 }
 
+const SyscallTable kScript = syscall_table(Profile::script);
+
 DenialRecord record(int number) {
   DenialRecord record;
   record.number = number;
@@ -36,11 +38,11 @@ TEST(Denial, NamesCallsByTheirNumber) {
 }
 
 TEST(Denial, SaysTheRule) {
-  EXPECT_EQ(denial_rule(Profile::script, "ptrace"), "seccomp: not in the script profile's list");
-  EXPECT_EQ(denial_rule(Profile::script, "openat"), "seccomp: a script has no files");
-  EXPECT_EQ(denial_rule(Profile::script, "mprotect"),
+  EXPECT_EQ(denial_rule(kScript, "ptrace"), "seccomp: not in the script profile's list");
+  EXPECT_EQ(denial_rule(kScript, "openat"), "seccomp: a script has no files");
+  EXPECT_EQ(denial_rule(kScript, "mprotect"),
             "seccomp: in the script profile only with other arguments (memory, never executable)");
-  EXPECT_FALSE(denial_hint(Profile::script, "ptrace").empty());
+  EXPECT_FALSE(denial_hint(kScript, "ptrace").empty());
 }
 
 // JAIL-14: what was read from a guest cannot drive a terminal or grow without bound.
@@ -48,7 +50,7 @@ TEST(Denial, MakesAPathOneBoundedLine) {
   DenialRecord open = record(SYS_openat);
   open.object = DenialRecord::Object::path;
   open.bytes = "/a\n\x1b[31m\xFF" + std::string(5000, 'x');
-  const Denial denial = read_denial(Profile::script, open);
+  const Denial denial = read_denial(kScript, open);
   EXPECT_EQ(denial.observed.find('\n'), std::string::npos);
   EXPECT_EQ(denial.observed.find('\x1b'), std::string::npos);
   EXPECT_LE(denial.observed.size(), 2000U);
@@ -58,9 +60,9 @@ TEST(Denial, ShowsArgumentsWhereThereIsNothingBetter) {
   DenialRecord kill = record(SYS_kill);
   kill.arguments[0] = 1;
   kill.arguments[1] = ~std::uint64_t{0};
-  EXPECT_EQ(to_line(read_denial(Profile::script, kill)),
+  EXPECT_EQ(to_line(read_denial(kScript, kill)),
             "kill(1, 0xffffffffffffffff, 0, 0, 0, 0): seccomp: not in the script profile's list");
-  EXPECT_EQ(to_line(unknown_denial(Profile::script)).find("unknown: seccomp"), 0U);
+  EXPECT_EQ(to_line(unknown_denial(kScript)).find("unknown: seccomp"), 0U);
 }
 
 TEST(Denial, DecodesAddresses) {

@@ -64,7 +64,7 @@ Guest& Guest::operator=(Guest&& other) noexcept {
   pid_ = other.pid_;
   process_ = std::move(other.process_);
   identity_ = other.identity_;
-  profile_ = other.profile_;
+  table_ = other.table_;
   limits_ = other.limits_;
   denials_ = other.denials_;
   cgroup_ = std::move(other.cgroup_);
@@ -124,7 +124,7 @@ core::Result<AppliedPolicy> Guest::applied() const {
   HEDDLE_ASSIGN(const ProcessStatus status, read_status(pid_, process_));
   HEDDLE_ASSIGN(const NotifyReport report, ask_notified(*link_, id_));
   AppliedPolicy applied;
-  applied.profile = profile_;
+  applied.profile = table_.profile;
   applied.limits = limits_;
   applied.uid = status.uids[1];
   applied.own_identity = identity_ != 0;
@@ -136,6 +136,7 @@ core::Result<AppliedPolicy> Guest::applied() const {
   applied.notified = static_cast<Notified>(report.state);
   applied.notified_error = report.error;
   applied.denial_quota = denials_.quota;
+  applied.observes = denials_.observe;
   return applied;
 }
 
@@ -147,14 +148,15 @@ core::Result<Denials> Guest::take_denials() {
     request.set("id", id_);
     HEDDLE_ASSIGN(Packet reply, link_->ask(request));
     HEDDLE_ASSIGN(const DenialReport report, decode_denials(std::move(reply.message)));
-    for (const DenialRecord& record : report.records) taken.denials.push_back(read_denial(profile_, record));
+    for (const DenialRecord& record : report.records) taken.denials.push_back(read_denial(table_, record));
     taken.total = report.total;
     taken.dropped = report.dropped;
+    taken.observed_dropped = report.observed_dropped;
     if (report.records.size() < kDenialsAPacket) break;
   }
   if (death_ && death_->kind == Death::Kind::signalled && death_->code == SIGSYS) {
     ++taken.total;
-    if (!unknown_told_) taken.denials.push_back(unknown_denial(profile_));
+    if (!unknown_told_) taken.denials.push_back(unknown_denial(table_));
     unknown_told_ = true;
   }
   return taken;

@@ -46,21 +46,24 @@ core::Result<void> check(const NamespaceOrder& order) {
 core::Result<Policy> Policy::script(const Limits& limits, const DenialOptions& denials,
                                     const NamespaceOrder& namespaces) {
   State state;
-  state.profile = Profile::script;
+  state.table = syscall_table(Profile::script);
   state.limits = limits;
   state.denials = denials;
   state.namespaces = namespaces;
-  return make(std::move(state), syscall_table(Profile::script));
+  return make(std::move(state));
 }
 
-core::Result<Policy> Policy::make(State state, const SyscallTable& table) {
+core::Result<Policy> Policy::make(State state) {
+  const SyscallTable& table = state.table;
   HEDDLE_TRY(check(state.limits));
   HEDDLE_TRY(check(state.namespaces));
   if (state.denials.quota == 0) return senseless("quota of denials: at least 1");
   if (state.denials.notifications != Notifications::off) {
-    HEDDLE_ASSIGN(state.filter, build_filter(table, Refusal::notify));
+    HEDDLE_ASSIGN(state.filter, build_filter(table, state.denials.observe ? Hearing::observes : Hearing::denials));
+    if (state.denials.observe) state.observed = observed_calls(table);
+    state.one_program = starts_one(table);
   }
-  HEDDLE_ASSIGN(state.killing_filter, build_filter(table, Refusal::kill));
+  HEDDLE_ASSIGN(state.killing_filter, build_filter(table, Hearing::nobody));
   HEDDLE_ASSIGN(state.sealed_filter,
                 core::sealed_memory("heddle-filter", pack_filters(state.filter, state.killing_filter)));
   return Policy(std::make_shared<const State>(std::move(state)));

@@ -7,9 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <type_traits>
 
 #include "heddle/core/fd.h"
@@ -30,12 +32,16 @@ core::Error failed(const char* what, int result, const char* call = "") {
 // to meet (Step::filter_load). So the program is made with an action that nothing else here uses, and rewritten.
 constexpr std::uint32_t kStandIn = SCMP_ACT_TRAP;
 
-std::uint32_t action(Answer answer, Refusal refusal) {
+std::uint32_t action(Answer answer, Hearing hearing) {
   switch (answer) {
     case Answer::allow:
       return SCMP_ACT_ALLOW;
     case Answer::denied:
-      return refusal == Refusal::notify ? kStandIn : SCMP_ACT_ERRNO(EPERM);
+      return hearing != Hearing::nobody ? kStandIn : SCMP_ACT_ERRNO(EPERM);
+    case Answer::observe:
+      return hearing == Hearing::observes ? kStandIn : SCMP_ACT_ALLOW;
+    case Answer::first:
+      return hearing != Hearing::nobody ? kStandIn : SCMP_ACT_ALLOW;
     case Answer::eperm:
       return SCMP_ACT_ERRNO(EPERM);
     case Answer::enosys:
@@ -56,9 +62,9 @@ void notify_in_place_of_stand_in(std::string& program) {
 
 }  // namespace
 
-core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusal) {
-  const bool kill = table.unlisted == Answer::denied && refusal == Refusal::kill;
-  const std::uint32_t otherwise = kill ? SCMP_ACT_KILL_PROCESS : action(table.unlisted, refusal);
+core::Result<std::string> build_filter(const SyscallTable& table, Hearing hearing) {
+  const bool kill = table.unheard == Unheard::kill && hearing == Hearing::nobody;
+  const std::uint32_t otherwise = kill ? SCMP_ACT_KILL_PROCESS : action(Answer::denied, hearing);
   const std::unique_ptr<void, Release> context(::seccomp_init(otherwise));
   if (!context) return failed("seccomp_init", -ENOMEM);
   // JAIL-4: another architecture's call ends the process; x32 counts as one.
@@ -70,14 +76,14 @@ core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusa
     const int number = ::seccomp_syscall_resolve_name(rule.name);
     if (number == __NR_SCMP_ERROR) return failed("unknown system call", -EINVAL, rule.name);
     if (number < 0) continue;                                 // not on this architecture
-    if (action(rule.answer, refusal) == otherwise) continue;  // which libseccomp takes for a mistake
+    if (action(rule.answer, hearing) == otherwise) continue;  // which libseccomp takes for a mistake
     scmp_arg_cmp conditions[2] = {};
     unsigned count = 0;
     for (const Condition& condition : rule.conditions) {
       if (condition.mask == 0) continue;
       conditions[count++] = scmp_arg_cmp{condition.argument, SCMP_CMP_MASKED_EQ, condition.mask, condition.value};
     }
-    result = ::seccomp_rule_add_exact_array(context.get(), action(rule.answer, refusal), number, count, conditions);
+    result = ::seccomp_rule_add_exact_array(context.get(), action(rule.answer, hearing), number, count, conditions);
     if (result != 0) return failed("seccomp_rule_add", result, rule.name);
   }
 
@@ -88,8 +94,21 @@ core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusa
   if (result != 0) return failed("seccomp_export_bpf", result);
   if (::lseek(memory.get(), 0, SEEK_SET) != 0) return core::system_error("build the system call filter: lseek");
   HEDDLE_ASSIGN(std::string program, core::read_all(memory, sizeof(sock_filter) * BPF_MAXINSNS));
-  if (refusal == Refusal::notify) notify_in_place_of_stand_in(program);
+  if (hearing != Hearing::nobody) notify_in_place_of_stand_in(program);
   return program;
+}
+
+std::vector<int> observed_calls(const SyscallTable& table) {
+  std::set<int> numbers;
+  for (const SyscallRule& rule : table) {
+    const int number = rule.answer == Answer::observe ? ::seccomp_syscall_resolve_name(rule.name) : -1;
+    if (number >= 0) numbers.insert(number);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+bool starts_one(const SyscallTable& table) {
+  return std::any_of(table.begin(), table.end(), [](const SyscallRule& rule) { return rule.answer == Answer::first; });
 }
 
 std::string pack_filters(std::string_view notifying, std::string_view killing) {

@@ -4,20 +4,27 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/core/result.h"
 #include "heddle/jail/syscalls.h"
 
 namespace heddle::jail {
 
-/// What becomes of a call that no row allows, and of Answer::denied.
-enum class Refusal : std::uint8_t {
-  notify,  ///< both: SECCOMP_RET_USER_NOTIF
-  kill,    ///< SECCOMP_RET_KILL_PROCESS, and EPERM
+/// For whom a program is made.
+enum class Hearing : std::uint8_t {
+  nobody,    ///< what no row allows gets the table's Unheard, Answer::denied EPERM
+  denials,   ///< both, and Answer::first: SECCOMP_RET_USER_NOTIF
+  observes,  ///< and Answer::observe too
 };
 
 /// An array of struct sock_filter, in bytes. The same whatever the running kernel can do.
-[[nodiscard]] core::Result<std::string> build_filter(const SyscallTable& table, Refusal refusal);
+[[nodiscard]] core::Result<std::string> build_filter(const SyscallTable& table, Hearing hearing);
+
+/// The numbers of Answer::observe, ascending: what a supervisor that observes lets go on.
+[[nodiscard]] std::vector<int> observed_calls(const SyscallTable& table);
+/// Whether a row is Answer::first.
+[[nodiscard]] bool starts_one(const SyscallTable& table);
 
 /// Both as one text, in the form of heddle/jail/confine/filters.h; `notifying` may be empty.
 [[nodiscard]] std::string pack_filters(std::string_view notifying, std::string_view killing);

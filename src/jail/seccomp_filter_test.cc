@@ -12,8 +12,8 @@
 #include <set>
 #include <string>
 
-#include "bpf_for_test.h"
 #include "heddle/jail/policy.h"
+#include "testing/bpf.h"
 
 namespace heddle::jail {
 namespace {
@@ -36,21 +36,24 @@ seccomp_data call(int number, std::uint32_t architecture = kNative) {
 
 std::uint32_t errno_answer(int error) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error); }
 
-class ScriptFilter : public ::testing::TestWithParam<Refusal> {
+class ScriptFilter : public ::testing::TestWithParam<Hearing> {
  protected:
   static std::string_view of(const Policy& policy) {
-    return GetParam() == Refusal::notify ? policy.filter() : policy.killing_filter();
+    return GetParam() == Hearing::denials ? policy.filter() : policy.killing_filter();
   }
   [[nodiscard]] std::uint32_t answer(const seccomp_data& data) const { return program_.answer(data); }
 
   // What a call gets that the table does not let through.
-  static std::uint32_t refused() { return GetParam() == Refusal::notify ? kNotify : kKill; }
+  static std::uint32_t refused() { return GetParam() == Hearing::denials ? kNotify : kKill; }
   static std::uint32_t expected(Answer answer) {
     switch (answer) {
       case Answer::allow:
         return kAllow;
       case Answer::denied:
-        return GetParam() == Refusal::notify ? kNotify : errno_answer(EPERM);
+        return GetParam() == Hearing::denials ? kNotify : errno_answer(EPERM);
+      case Answer::observe:
+      case Answer::first:  // none in this profile
+        break;
       case Answer::eperm:
         return errno_answer(EPERM);
       case Answer::enosys:
@@ -74,9 +77,9 @@ class ScriptFilter : public ::testing::TestWithParam<Refusal> {
  private:
   BpfProgram program_{of(Policy::script().value())};
 };
-INSTANTIATE_TEST_SUITE_P(Both, ScriptFilter, ::testing::Values(Refusal::notify, Refusal::kill),
+INSTANTIATE_TEST_SUITE_P(Both, ScriptFilter, ::testing::Values(Hearing::denials, Hearing::nobody),
                          [](const auto& parameter) {
-                           return parameter.param == Refusal::notify ? "Notifying" : "Killing";
+                           return parameter.param == Hearing::denials ? "Notifying" : "Killing";
                          });
 
 // JAIL-4, JAIL-5, JAIL-6: an allow-list. Every number, native and x32 and i386, against the table.
@@ -273,7 +276,7 @@ TEST_P(ScriptFilter, StreamCallsTakeNoAddress) {
 
 TEST(Filter, ATableWithAnUnknownCallIsAnError) {
   const SyscallRule rules[] = {{"no_such_call", Answer::allow, "", {}}};
-  const auto built = build_filter({rules, 1}, Refusal::notify);
+  const auto built = build_filter({rules, 1}, Hearing::denials);
   ASSERT_FALSE(built.ok());
   EXPECT_NE(built.error().message().find("no_such_call"), std::string::npos);
 }

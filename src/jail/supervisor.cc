@@ -168,8 +168,8 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   }
   plan.environment = policy.environment();
   plan.limits = resource_limits(policy.limits());
-  plan.notify = notify_order(policy.denials().notifications);
-  plan.denial_quota = policy.denials().quota;
+  plan.notify = {notify_order(policy.denials().notifications), policy.denials().quota, policy.observed(),
+                 policy.one_program()};
   plan.group_limits = policy.limits().group;
   plan.namespaces = policy.namespaces();
   if (link_->identity_count != 0) {

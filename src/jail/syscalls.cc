@@ -97,9 +97,19 @@ constexpr SyscallRule kScript[] = {
 
 }  // namespace
 
+const char* profile_name(Profile profile) noexcept {
+  switch (profile) {
+    case Profile::script:
+      return "script";
+    case Profile::program:
+      return "program";
+  }
+  return "unknown";
+}
+
 SyscallTable syscall_table(Profile profile) noexcept {
   HEDDLE_CHECK(profile == Profile::script);
-  return {kScript, sizeof kScript / sizeof kScript[0]};
+  return {kScript, sizeof kScript / sizeof kScript[0], Unheard::kill, Profile::script};
 }
 
 }  // namespace heddle::jail

@@ -175,6 +175,7 @@ constexpr Row kRows[] = {
     {"io_uring", "", kDenied, Control::depends},
 
     {"execve", "", kDenied, Control::works},
+    {"execveat", "", kDenied, Control::works},
     {"memfd_exec", "", kDenied, Control::works},
     {"memfd_create", "", kDenied, Control::works},
     {"fork", "", kDenied, Control::works},

@@ -4,56 +4,18 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "heddle/jail/unsafe/program_policy.h"
-#include "world.h"
+#include "program_world.h"
 
 namespace heddle::jail {
 namespace {
 
 constexpr unsigned kAll = ~0U;
 
-struct Outcome {
-  wire::Message first = wire::Message("none");  // what the stub said
-  std::string output;                           // what the program wrote
-};
-
-core::Fd null_device() { return core::Fd(::open("/dev/null", O_RDWR | O_CLOEXEC)); }
-
-core::Result<Outcome> start_echo(const std::vector<Injection>& injections) {
+core::Result<ProgramOutcome> start_echo(const std::vector<Injection>& injections) {
   const InjectedSupervisor injected(injections);
   HEDDLE_ASSIGN(Supervisor supervisor, start_supervisor(injected.path()));
-  HEDDLE_ASSIGN(const Program stub, open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub"));
-  core::Fd program(::open("/bin/echo", O_RDONLY | O_CLOEXEC));
-  ProgramNeeds needs;
-  needs.namespaces.need = Need::if_available;
-  needs.paths = runtime_files();
-  HEDDLE_ASSIGN(const Policy policy, UnsafePolicy::program(stub, program, needs));
-  HEDDLE_ASSIGN(core::FdPair output, core::pipe_pair());
-  HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("words", std::string("2\0/bin/echo\0ran\0", 16)));
-  std::vector<core::Fd> more;
-  more.push_back(std::move(program));
-  more.push_back(std::move(words));
-  more.emplace_back(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  more.push_back(null_device());
-  more.push_back(std::move(output.second));
-  more.push_back(null_device());
-  HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
-  HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
-  HEDDLE_ASSIGN(Guest guest, supervisor.spawn(policy, stub, {}, std::move(ends.second), more));
-  more.clear();
-  Outcome outcome;
-  outcome.first = next_message(channel);
-  if (outcome.first.op() == "ready") {
-    HEDDLE_TRY(guest.verify_confined());
-    channel.queue(wire::Message("go"));
-    HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(std::chrono::seconds(20))));
-    outcome.first = next_message(channel);
-  }
-  guest.close();
-  HEDDLE_ASSIGN(outcome.output, core::read_all(output.first, 4096));
-  return outcome;
+  return run_program(supervisor, {"/bin/echo", {"ran"}, plain_needs()});
 }
 
 // Control: under the same kind of filter, with nothing injected, the program runs.
@@ -75,11 +37,14 @@ TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
       {"filter_check", {SYS_fcntl, EINVAL, {{1, kAll, F_GET_SEALS}}}},
       {"filter_read", {SYS_pread64, EIO, {}}},
       {"filter_close", {SYS_close, EIO, {{0, kAll, 4}}}},
+      {"notify_greet", {SYS_recvfrom, EIO, {{0, kAll, 5}}}},
+      {"notify_pass", {SYS_sendmsg, EIO, {{0, kAll, 5}}}},
+      {"notify_close", {SYS_close, EIO, {{0, kAll, 5}}}},
       {"filter_load", {SYS_seccomp, EACCES, {{0, kAll, 1}}}},
       {"fork", {SYS_clone, EAGAIN, {{0, CLONE_VM, 0}}}},
       {"set up the program's stdio", {SYS_dup2, EMFILE, {}}},
-      {"enter the working folder", {SYS_fchdir, EACCES, {{0, kAll, 7}}}},
-      {"execute the program", {SYS_execveat, EACCES, {{0, kAll, 5}}}},
+      {"enter the working folder", {SYS_fchdir, EACCES, {{0, kAll, 8}}}},
+      {"execute the program", {SYS_execveat, EACCES, {{0, kAll, 6}}}},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.step);

@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "attacker.h"
 
 namespace heddle::attacker {
@@ -30,6 +32,16 @@ int look_at_file(const std::string& path) {
   return outcome(::syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &info, 0));
 }
 int change_mode(const std::string& path) { return outcome(::syscall(SYS_chmod, path.c_str(), 0600)); }
+// Before Landlock's ABI 3 this took reading for all that happens.
+int truncate_by_reading(const std::string& path) {
+  return outcome(::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_TRUNC));
+}
+// Parameter: how often. The last answer counts.
+int change_mode_often(const std::string& times) {
+  long result = 0;
+  for (int i = 0; i < std::atoi(times.c_str()); ++i) result = ::syscall(SYS_chmod, "/", 0755);
+  return outcome(result);
+}
 int remove_file(const std::string& path) { return outcome(::syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), 0)); }
 // Writes to where stdout would be: works, and goes nowhere.
 int write_stdout(const std::string&) { return outcome(::syscall(SYS_write, 1, "escaped\n", 8)); }
@@ -62,6 +74,8 @@ const Attack kFileAttacks[] = {
     {"list_folder", "list the root folder", list_folder},
     {"look_at_file", "ask whether a file exists", look_at_file},
     {"change_mode", "change a file's mode", change_mode},
+    {"truncate_by_reading", "truncate a file by opening it for reading", truncate_by_reading},
+    {"chmod_often", "change a folder's mode many times", change_mode_often},
     {"remove_file", "remove a file", remove_file},
     {"write_stdout", "write to stdout", write_stdout},
     {"push_terminal", "push input into a terminal, upper argument bits set", push_terminal},

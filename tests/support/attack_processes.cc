@@ -43,6 +43,11 @@ int execute_memory(const std::string&) {
   }
   return outcome(::syscall(SYS_execveat, memory, "", executed, nothing, AT_EMPTY_PATH));
 }
+// As the stub starts its program. A script has no file to open: the descriptor that it inherited will do.
+int execute_again(const std::string&) {
+  const long self = ::syscall(SYS_openat, AT_FDCWD, self_path, O_RDONLY | O_CLOEXEC);
+  return outcome(::syscall(SYS_execveat, self < 0 ? 3 : self, "", executed, nothing, AT_EMPTY_PATH));
+}
 int make_memory_file(const std::string&) { return outcome(::syscall(SYS_memfd_create, "x", 0)); }
 
 int do_fork(const std::string&) { return as_parent(::syscall(SYS_fork)); }
@@ -126,6 +131,7 @@ int another_filter(const std::string&) { return outcome(::syscall(SYS_seccomp, 2
 // Parameter: a pid where one is needed.
 const Attack kProcessAttacks[] = {
     {"execve", "execute a program", execute},
+    {"execveat", "execute its own program by descriptor", execute_again},
     {"memfd_exec", "execute from memory", execute_memory},
     {"memfd_create", "make a memory file", make_memory_file},
     {"fork", "fork", do_fork},

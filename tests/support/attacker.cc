@@ -6,13 +6,14 @@
 //            launched  as the supervisor started it, before confine_self()
 //            sealed    with the second Landlock ruleset, without the filter
 //            confined  as a worker runs
-//   → {"op":"attack","name":ATTACK,"errno":N}, 0 for success; or it is ended by SIGSYS
+//            program   as the stub starts a program: no channel, the outcome as a line on standard output
+//   → {"op":"attack","name":ATTACK,"errno":N}, 0 for success; or it is ended by SIGSYS. As a line: "errno N"
 //
 //   heddle-test-attacker STAGE facts
 //   → {"op":"facts", …}: what it was started with, looked at before confine_self()
 //
 //   heddle-test-attacker executed
-//   → {"op":"executed"}: what a successful exec attack runs
+//   → {"op":"executed"}, or without a channel the line "executed": what a successful exec attack runs
 #include "attacker.h"
 
 #include <dirent.h>
@@ -101,11 +102,19 @@ bool reach(std::string_view stage) {
   return ruleset.valid() && jail::landlock_enforce(ruleset.get()) == 0;
 }
 
+int print(const std::string& line) { return core::write_all(core::Fd(::dup(1)), line + "\n").ok() ? 0 : kUsage; }
+
 int run(int argc, char** argv, char** environment) {
+  const std::string stage = argc > 1 ? argv[1] : "";
+  if (stage == "program") {
+    const Attack* attack = argc > 2 ? find_attack(argv[2]) : nullptr;
+    if (attack == nullptr) return kUsage;
+    return print("errno " + std::to_string(attack->attempt(argc > 3 ? argv[3] : "")));
+  }
+  if (stage == "executed" && ::fcntl(jail::kChannelFd, F_GETFD) < 0) return print(stage);
   auto adopted = wire::Channel::adopt(core::Fd(jail::kChannelFd));
   if (!adopted.ok()) return kUsage;
   wire::Channel& channel = adopted.value();
-  const std::string stage = argc > 1 ? argv[1] : "";
   if (stage == "executed") {
     // The second frame on this channel: the program before has said that it is armed.
     const std::string text = wire::Message("executed").text();

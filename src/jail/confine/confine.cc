@@ -89,6 +89,17 @@ Failure enforce(Filters& filters, NotifyWord order, ConfineReport& report) {
   return ::close(kNotifyFd) == 0 ? Failure{} : failed(Step::notify_close, errno);
 }
 
+// Greets the supervisor while it still may look at this process, and enforces what was read.
+Failure greet_and_enforce(Filters& filters, ConfineReport& report) {
+  NotifyWord order = NotifyWord::required;
+  if (filters.header.notifying != 0) {
+    const int greeted = notify_greet(order);
+    if (greeted < 0) return failed(Step::notify_greet, -greeted);
+  }
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed(Step::not_dumpable, errno);
+  return enforce(filters, order, report);
+}
+
 // Landlock's first ruleset had to grant execute on the program; this one takes it back.
 Failure seal_files(int& abi) {
   abi = landlock_abi();
@@ -129,19 +140,7 @@ ConfineResult try_confine_self() noexcept {
 
   result.failure = read_filters(filters);
   if (result.failure.step != Step::none) return result;
-  NotifyWord order = NotifyWord::required;
-  if (filters.header.notifying != 0) {
-    const int greeted = notify_greet(order);
-    if (greeted < 0) {
-      result.failure = failed(Step::notify_greet, -greeted);
-      return result;
-    }
-  }
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
-    result.failure = failed(Step::not_dumpable, errno);
-    return result;
-  }
-  result.failure = enforce(filters, order, result.report);
+  result.failure = greet_and_enforce(filters, result.report);
   return result;
 }
 
@@ -149,10 +148,10 @@ Failure load_filter_only() noexcept {
   static Filters filters;
   const Failure failure = read_filters(filters);
   if (failure.step != Step::none) return failure;
-  if (filters.header.notifying != 0) return failed(Step::filter_check, EINVAL);
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed(Step::not_dumpable, errno);
+  // kNotifyFd would be something else.
+  if (filters.header.notifying == 0) return failed(Step::filter_check, EINVAL);
   ConfineReport report;
-  return enforce(filters, NotifyWord::if_available, report);
+  return greet_and_enforce(filters, report);
 }
 
 core::Result<ConfineReport> confine_self() noexcept {

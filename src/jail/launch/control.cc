@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -52,7 +53,24 @@ core::Result<std::vector<std::string>> decode_words(wire::Message& message, cons
   return words;
 }
 
-// A record as words: number, architecture, six arguments, object, and its bytes, all in hexadecimal digits.
+// Decimal numbers, ascending, a space after each.
+bool read_numbers(const std::string& text, std::vector<int>& numbers) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    int number = -1;
+    const auto [next, problem] = std::from_chars(at, end, number);
+    if (problem != std::errc() || next == end || *next != ' ') return false;
+    if (number < 0 || numbers.size() == kMaxObservedCalls || (!numbers.empty() && numbers.back() >= number))
+      return false;
+    numbers.push_back(number);
+    at = next + 1;
+  }
+  return true;
+}
+
+// A record as words: number, architecture, six arguments, object, whether it was left to Landlock, count, bytes of the
+// folder and of the object; all in hexadecimal digits.
 std::string as_words(const DenialRecord& record) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -64,12 +82,28 @@ std::string as_words(const DenialRecord& record) {
   add(record.architecture);
   for (const std::uint64_t argument : record.arguments) add(argument);
   add(static_cast<std::uint64_t>(record.object));
-  for (const char byte : record.bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value >> 4U];
-    text += kDigits[value & 15U];
+  add(record.left_to_landlock ? 1U : 0U);
+  add(record.count);
+  for (const std::string* bytes : {&record.folder, &record.bytes}) {
+    for (const char byte : *bytes) {
+      const auto value = static_cast<unsigned char>(byte);
+      text += kDigits[value >> 4U];
+      text += kDigits[value & 15U];
+    }
+    if (bytes == &record.folder) text += ' ';
   }
   return text;
+}
+
+bool from_digits(const char* at, const char* end, std::string& bytes) {
+  if ((end - at) % 2 != 0) return false;
+  for (; at != end; at += 2) {
+    std::uint8_t byte = 0;
+    const auto [next, problem] = std::from_chars(at, at + 2, byte, 16);
+    if (problem != std::errc() || next != at + 2) return false;
+    bytes += static_cast<char>(byte);
+  }
+  return true;
 }
 
 bool from_words(const std::string& text, DenialRecord& record) {
@@ -86,16 +120,15 @@ bool from_words(const std::string& text, DenialRecord& record) {
   bool whole = number(call) && number(record.architecture);
   for (std::uint64_t& argument : record.arguments) whole = whole && number(argument);
   whole = whole && number(object) && object <= static_cast<std::uint8_t>(DenialRecord::Object::address);
-  if (!whole || (end - at) % 2 != 0) return false;
+  std::uint8_t left = 0;
+  whole = whole && number(left) && left <= 1 && number(record.count);
+  if (!whole) return false;
   record.number = static_cast<int>(call);
   record.object = static_cast<DenialRecord::Object>(object);
-  for (; at != end; at += 2) {
-    std::uint8_t byte = 0;
-    const auto [next, problem] = std::from_chars(at, at + 2, byte, 16);
-    if (problem != std::errc() || next != at + 2) return false;
-    record.bytes += static_cast<char>(byte);
-  }
-  return true;
+  record.left_to_landlock = left == 1;
+  const char* const space = std::find(at, end, ' ');
+  if (space == end) return false;
+  return from_digits(at, space, record.folder) && from_digits(space + 1, end, record.bytes);
 }
 
 }  // namespace
@@ -167,7 +200,10 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   encode_words(message, "env.", plan.environment);
   for (const ResourceLimit& limit : plan.limits) message.set("limit." + std::to_string(limit.resource), limit.value);
   if (plan.identity) message.set("uid", *plan.identity);
-  message.set("notify", static_cast<std::uint64_t>(plan.notify)).set("quota", plan.denial_quota);
+  message.set("notify", static_cast<std::uint64_t>(plan.notify.order)).set("quota", plan.notify.quota);
+  std::string observed;
+  for (const int number : plan.notify.observed) observed += std::to_string(number) + " ";
+  message.set("observed", observed).set("one_program", plan.notify.one_program);
   encode_limits(plan.group_limits, message);
   message.set("ruleset", plan.ruleset.valid());
   const NamespaceOrder& order = plan.namespaces;
@@ -202,9 +238,12 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
     plan.identity = static_cast<std::uint32_t>(uid);
   }
   HEDDLE_ASSIGN(const std::uint64_t notify, packet.message.take_number("notify", 2));
-  plan.notify = static_cast<NotifyOrder>(notify);
+  plan.notify.order = static_cast<NotifyOrder>(notify);
   HEDDLE_ASSIGN(const std::uint64_t quota, packet.message.take_number("quota", UINT32_MAX));
-  plan.denial_quota = static_cast<std::uint32_t>(quota);
+  plan.notify.quota = static_cast<std::uint32_t>(quota);
+  HEDDLE_ASSIGN(const std::string observed, packet.message.take_string("observed"));
+  if (!read_numbers(observed, plan.notify.observed)) return broken("a list of system calls that is none");
+  HEDDLE_ASSIGN(plan.notify.one_program, packet.message.take_bool("one_program"));
   HEDDLE_ASSIGN(plan.group_limits, decode_limits(packet.message));
   HEDDLE_ASSIGN(const std::uint64_t order, packet.message.take_number("namespaces", 0xffffff));
   const std::uint64_t need = order & 0xffU;
@@ -261,7 +300,7 @@ core::Result<NotifyReport> decode_notify(wire::Message& message) {
 
 wire::Message encode_denials(DenialLog& log) {
   wire::Message message("denials");
-  message.set("total", log.total()).set("dropped", log.dropped());
+  message.set("total", log.total()).set("dropped", log.dropped()).set("unobserved", log.observed_dropped());
   DenialRecord record;
   for (std::size_t i = 0; i < kDenialsAPacket && log.take(record); ++i) {
     message.set("denial." + std::to_string(i), as_words(record));
@@ -273,6 +312,7 @@ core::Result<DenialReport> decode_denials(wire::Message message) {
   DenialReport report;
   HEDDLE_ASSIGN(report.total, message.take_number("total"));
   HEDDLE_ASSIGN(report.dropped, message.take_number("dropped"));
+  HEDDLE_ASSIGN(report.observed_dropped, message.take_number("unobserved"));
   for (std::size_t i = 0; i < kDenialsAPacket && message.has("denial." + std::to_string(i)); ++i) {
     HEDDLE_ASSIGN(const std::string words, message.take_string("denial." + std::to_string(i)));
     DenialRecord record;

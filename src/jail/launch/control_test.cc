@@ -24,8 +24,7 @@ TEST(Control, CarriesASpawnRequestWhole) {
   plan.environment = {"TZ=UTC"};
   plan.limits = {{RLIMIT_DATA, 1U << 20}, {RLIMIT_CORE, 0}, {RLIMIT_NPROC, UINT64_MAX}};
   plan.identity = 0x70000001;
-  plan.notify = NotifyOrder::required;
-  plan.denial_quota = 7;
+  plan.notify = {NotifyOrder::required, 7, {2, 257}, true};
   const core::FdPair pair = sockets();
   const core::FdPair pipe = core::pipe_pair().value();
   ASSERT_TRUE(send_packet(pair.first, encode_spawn(plan), {&pipe.first, &pipe.second}).ok());
@@ -33,8 +32,10 @@ TEST(Control, CarriesASpawnRequestWhole) {
   EXPECT_EQ(read.arguments, plan.arguments);
   EXPECT_EQ(read.environment, plan.environment);
   EXPECT_EQ(read.identity, plan.identity);
-  EXPECT_EQ(read.notify, NotifyOrder::required);
-  EXPECT_EQ(read.denial_quota, 7U);
+  EXPECT_EQ(read.notify.order, NotifyOrder::required);
+  EXPECT_EQ(read.notify.quota, 7U);
+  EXPECT_EQ(read.notify.observed, plan.notify.observed);
+  EXPECT_TRUE(read.notify.one_program);
   ASSERT_EQ(read.limits.size(), 3U);
   ASSERT_EQ(read.descriptors.size(), 1U);
   // The very pipe: program reads what the descriptor writes.

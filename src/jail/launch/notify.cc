@@ -1,6 +1,7 @@
 #include "heddle/jail/launch/notify.h"
 
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "heddle/jail/confine/notify.h"
@@ -33,30 +35,54 @@ struct ObjectRow {
   int number;
   ObjectArgument where;
 };
-constexpr ObjectArgument path_at(unsigned argument) { return {DenialRecord::Object::path, argument, 0}; }
+constexpr ObjectArgument path_at(unsigned argument, unsigned folder = ObjectArgument::kNone) {
+  return {DenialRecord::Object::path, argument, 0, folder};
+}
 constexpr ObjectArgument address_at(unsigned argument) {
-  return {DenialRecord::Object::address, argument, argument + 1};
+  return {DenialRecord::Object::address, argument, argument + 1, ObjectArgument::kNone};
 }
 constexpr ObjectRow kObjects[] = {
-    {SYS_openat, path_at(1)},     {SYS_openat2, path_at(1)},    {SYS_execveat, path_at(1)},
-    {SYS_mkdirat, path_at(1)},    {SYS_mknodat, path_at(1)},    {SYS_unlinkat, path_at(1)},
-    {SYS_renameat2, path_at(1)},  {SYS_linkat, path_at(1)},     {SYS_symlinkat, path_at(2)},
-    {SYS_fchmodat, path_at(1)},   {SYS_fchownat, path_at(1)},   {SYS_utimensat, path_at(1)},
-    {SYS_newfstatat, path_at(1)}, {SYS_faccessat, path_at(1)},  {SYS_readlinkat, path_at(1)},
-    {SYS_statx, path_at(1)},      {SYS_open_tree, path_at(1)},  {SYS_execve, path_at(0)},
-    {SYS_truncate, path_at(0)},   {SYS_statfs, path_at(0)},     {SYS_chdir, path_at(0)},
-    {SYS_chroot, path_at(0)},     {SYS_pivot_root, path_at(0)}, {SYS_umount2, path_at(0)},
-    {SYS_mount, path_at(1)},      {SYS_swapon, path_at(0)},     {SYS_setxattr, path_at(0)},
-    {SYS_connect, address_at(1)}, {SYS_bind, address_at(1)},    {SYS_sendto, address_at(4)},
+    {SYS_openat, path_at(1, 0)},     {SYS_openat2, path_at(1, 0)},    {SYS_execveat, path_at(1, 0)},
+    {SYS_mkdirat, path_at(1, 0)},    {SYS_mknodat, path_at(1, 0)},    {SYS_unlinkat, path_at(1, 0)},
+    {SYS_renameat2, path_at(1, 0)},  {SYS_renameat, path_at(1, 0)},   {SYS_linkat, path_at(1, 0)},
+    {SYS_symlinkat, path_at(2, 1)},  {SYS_fchmodat, path_at(1, 0)},   {SYS_fchownat, path_at(1, 0)},
+    {SYS_utimensat, path_at(1, 0)},  {SYS_newfstatat, path_at(1, 0)}, {SYS_faccessat, path_at(1, 0)},
+    {SYS_readlinkat, path_at(1, 0)}, {SYS_statx, path_at(1, 0)},      {SYS_open_tree, path_at(1, 0)},
+    {SYS_execve, path_at(0)},        {SYS_truncate, path_at(0)},      {SYS_statfs, path_at(0)},
+    {SYS_chdir, path_at(0)},         {SYS_chroot, path_at(0)},        {SYS_pivot_root, path_at(0)},
+    {SYS_umount2, path_at(0)},       {SYS_mount, path_at(1)},         {SYS_swapon, path_at(0)},
+    {SYS_setxattr, path_at(0)},      {SYS_lsetxattr, path_at(0)},     {SYS_connect, address_at(1)},
+    {SYS_bind, address_at(1)},       {SYS_sendto, address_at(4)},
 #ifdef SYS_open
-    {SYS_open, path_at(0)},       {SYS_creat, path_at(0)},      {SYS_mkdir, path_at(0)},
-    {SYS_rmdir, path_at(0)},      {SYS_unlink, path_at(0)},     {SYS_rename, path_at(0)},
-    {SYS_link, path_at(0)},       {SYS_symlink, path_at(1)},    {SYS_chmod, path_at(0)},
-    {SYS_chown, path_at(0)},      {SYS_lchown, path_at(0)},     {SYS_mknod, path_at(0)},
-    {SYS_stat, path_at(0)},       {SYS_lstat, path_at(0)},      {SYS_access, path_at(0)},
-    {SYS_readlink, path_at(0)},   {SYS_utime, path_at(0)},      {SYS_utimes, path_at(0)},
+    {SYS_open, path_at(0)},          {SYS_creat, path_at(0)},         {SYS_mkdir, path_at(0)},
+    {SYS_rmdir, path_at(0)},         {SYS_unlink, path_at(0)},        {SYS_rename, path_at(0)},
+    {SYS_link, path_at(0)},          {SYS_symlink, path_at(1)},       {SYS_chmod, path_at(0)},
+    {SYS_chown, path_at(0)},         {SYS_lchown, path_at(0)},        {SYS_mknod, path_at(0)},
+    {SYS_stat, path_at(0)},          {SYS_lstat, path_at(0)},         {SYS_access, path_at(0)},
+    {SYS_readlink, path_at(0)},      {SYS_utime, path_at(0)},         {SYS_utimes, path_at(0)},
+    {SYS_futimesat, path_at(1, 0)},
 #endif
 };
+constexpr ObjectRow kSecondPaths[] = {
+    {SYS_renameat2, path_at(3, 2)}, {SYS_renameat, path_at(3, 2)}, {SYS_linkat, path_at(3, 2)},
+#ifdef SYS_rename
+    {SYS_rename, path_at(1)},       {SYS_link, path_at(1)},
+#endif
+};
+
+template <std::size_t Count>
+ObjectArgument find_object(const ObjectRow (&rows)[Count], int number) {
+  for (const ObjectRow& row : rows) {
+    if (row.number == number) return row.where;
+  }
+  return {};
+}
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kNative = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kNative = AUDIT_ARCH_AARCH64;
+#endif
 
 // Whether this descriptor of the guest's is what it says: the kernel knows no notification 0 on a listener (ENOENT),
 // and no such request on anything else.
@@ -91,14 +117,34 @@ std::size_t read_memory(const core::Fd& memory, pid_t pid, std::uint64_t address
   return got;
 }
 
+// The process's parent (proc_pid_stat(5), field 4); 0 when it cannot be read. The name in field 2 may hold anything.
+pid_t parent_of(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[512] = {};
+  if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
+  const char* const name_end = std::strrchr(text, ')');
+  int parent = 0;
+  char state = 0;
+  if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d", &state, &parent) != 2) return 0;
+  return parent;
+}
+
+// Where a descriptor of the process, or with AT_FDCWD its working folder, lies; empty when it cannot be read whole.
+std::string link_of(pid_t pid, int descriptor) {
+  const std::string name = descriptor == AT_FDCWD ? "cwd" : "fd/" + std::to_string(descriptor);
+  const std::string link = "/proc/" + std::to_string(pid) + "/" + name;
+  std::string target(kMaxObservedBytes, '\0');
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == target.size()) return {};
+  target.resize(static_cast<std::size_t>(size));
+  return target;
+}
+
 }  // namespace
 
-ObjectArgument object_argument(int number) noexcept {
-  for (const ObjectRow& row : kObjects) {
-    if (row.number == number) return row.where;
-  }
-  return {};
-}
+ObjectArgument object_argument(int number) noexcept { return find_object(kObjects, number); }
+ObjectArgument second_path(int number) noexcept { return find_object(kSecondPaths, number); }
 
 void DenialLog::add(DenialRecord record) {
   ++total_;
@@ -109,10 +155,37 @@ void DenialLog::add(DenialRecord record) {
   }
 }
 
+// Pointers are left out of the key, and so are arguments that hold one.
+void DenialLog::observe(DenialRecord record) {
+  std::string key = std::to_string(record.number);
+  for (unsigned at = 0; at < 6; ++at) {
+    const bool flags = (record.number == SYS_openat && at == 2) || (record.number == SYS_unlinkat && at == 2);
+    if (flags) key += ' ' + std::to_string(record.arguments[at]);
+  }
+#ifdef SYS_open
+  if (record.number == SYS_open) key += ' ' + std::to_string(record.arguments[1]);
+#endif
+  ((key += '\0') += record.folder) += '\0';
+  key += record.bytes;
+  const auto found = observed_.find(key);
+  if (found != observed_.end()) {
+    ++found->second.count;
+  } else if (observed_.size() < kObservedRoom) {
+    observed_.emplace(std::move(key), std::move(record));
+  } else {
+    ++observed_dropped_;
+  }
+}
+
 bool DenialLog::take(DenialRecord& record) {
-  if (records_.empty()) return false;
-  record = std::move(records_.front());
-  records_.pop_front();
+  if (!records_.empty()) {
+    record = std::move(records_.front());
+    records_.pop_front();
+    return true;
+  }
+  if (observed_.empty()) return false;
+  record = std::move(observed_.begin()->second);
+  observed_.erase(observed_.begin());
   return true;
 }
 
@@ -145,7 +218,7 @@ Notifier::Verdict Notifier::take_message() noexcept {
       listener_ = std::move(descriptor);
       return conclude(NotifyState::listening);
     case NotifyWord::killing:
-      if (!greeted_ || got != 2 || order_ == NotifyOrder::required) return Verdict::kill;
+      if (!greeted_ || got != 2 || rules_.order == NotifyOrder::required) return Verdict::kill;
       error_ = words[1];
       return conclude(NotifyState::killing);
     default:
@@ -158,7 +231,7 @@ Notifier::Verdict Notifier::greeted() noexcept {
   greeted_ = true;
   const std::string path = "/proc/" + std::to_string(guest_) + "/mem";
   memory_ = core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const NotifyWord order = order_ == NotifyOrder::required ? NotifyWord::required : NotifyWord::if_available;
+  const NotifyWord order = rules_.order == NotifyOrder::required ? NotifyWord::required : NotifyWord::if_available;
   return reply(socket_, order) ? Verdict::go_on : Verdict::kill;
 }
 
@@ -168,19 +241,52 @@ Notifier::Verdict Notifier::conclude(NotifyState state) noexcept {
   return state == NotifyState::listening ? Verdict::listen : Verdict::go_on;
 }
 
-void Notifier::observe(DenialRecord& record) const {
-  const ObjectArgument where = object_argument(record.number);
+// Until that call only the stub's own code has run in the guest, so that what the call points at is the stub's: neither
+// path nor arguments are looked at. Landlock grants execute on the program and its loader.
+bool Notifier::starts_the_program(const seccomp_notif& call) const {
+  return rules_.one_program && !started_ && call.data.arch == kNative && call.data.nr == SYS_execveat &&
+         static_cast<std::uint32_t>(call.data.args[4]) == AT_EMPTY_PATH &&
+         parent_of(static_cast<pid_t>(call.pid)) == guest_;
+}
+
+bool Notifier::observes(const seccomp_notif& call) const {
+  return call.data.arch == kNative && std::binary_search(rules_.observed.begin(), rules_.observed.end(), call.data.nr);
+}
+
+void Notifier::look(DenialRecord& record, pid_t caller, ObjectArgument where) const {
   if (where.object == DenialRecord::Object::none || record.arguments[where.pointer] == 0) return;
   std::size_t wanted = kMaxObservedBytes;
   if (where.object == DenialRecord::Object::address) {
     wanted = std::min<std::size_t>(record.arguments[where.length] & UINT32_MAX, sizeof(sockaddr_storage));
   }
   std::string bytes(wanted, '\0');
-  bytes.resize(read_memory(memory_, guest_, record.arguments[where.pointer], bytes.data(), wanted));
+  // The guest's own memory was opened while it could be; a descendant's is another.
+  const core::Fd none;
+  const core::Fd& memory = caller == guest_ ? memory_ : none;
+  bytes.resize(read_memory(memory, caller, record.arguments[where.pointer], bytes.data(), wanted));
   if (where.object == DenialRecord::Object::path) bytes.resize(std::min(bytes.size(), bytes.find('\0')));
-  if (bytes.empty()) return;
+  // An empty path is the descriptor itself (AT_EMPTY_PATH).
+  const bool itself = where.object == DenialRecord::Object::path && record.number == SYS_execveat;
+  if (bytes.empty() && !itself) return;
   record.object = where.object;
   record.bytes = std::move(bytes);
+  if (where.object != DenialRecord::Object::path || (!record.bytes.empty() && record.bytes.front() == '/')) return;
+  const auto folder =
+      where.folder == ObjectArgument::kNone ? AT_FDCWD : static_cast<int>(record.arguments[where.folder]);
+  record.folder = link_of(caller, folder);
+}
+
+Notifier::Verdict Notifier::answer(std::uint64_t id, bool goes_on) noexcept {
+  Answered answered{};
+  answered.response.id = id;
+  if (goes_on) {
+    answered.response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else {
+    answered.response.error = -EPERM;
+  }
+  // ENOENT: the caller is gone, or a signal took it out of the call; it will make the call anew and be told then.
+  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answered) != 0 && errno != ENOENT) return Verdict::kill;
+  return Verdict::go_on;
 }
 
 Notifier::Verdict Notifier::serve() noexcept {
@@ -190,28 +296,43 @@ Notifier::Verdict Notifier::serve() noexcept {
     return errno == ENOENT || errno == EINTR ? Verdict::go_on : Verdict::closed;
   }
   const seccomp_notif& call = received.notification;
+  const auto caller = static_cast<pid_t>(call.pid);
+  // What was read of the caller was the caller's only if it is still in this very call.
+  const auto still_there = [&] {
+    std::uint64_t id = call.id;
+    return ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+  };
+  if (starts_the_program(call)) {
+    started_ = true;
+    return still_there() ? answer(call.id, true) : Verdict::go_on;
+  }
   DenialRecord record;
   record.number = call.data.nr;
   record.architecture = call.data.arch;
   std::copy(std::begin(call.data.args), std::end(call.data.args), std::begin(record.arguments));
-  observe(record);
-  // The memory was the caller's only if the caller is still in this very call.
-  std::uint64_t id = call.id;
-  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0) {
-    record.object = DenialRecord::Object::none;
-    record.bytes.clear();
+  const bool observed = observes(call);
+  record.left_to_landlock = observed;
+  DenialRecord second = record;
+  look(record, caller, object_argument(record.number));
+  if (observed) look(second, caller, second_path(record.number));
+  if (!still_there()) {
+    for (DenialRecord* one : {&record, &second}) {
+      one->object = DenialRecord::Object::none;
+      one->bytes.clear();
+      one->folder.clear();
+    }
+  }
+  if (observed) {
+    if (record.object != DenialRecord::Object::none) log_.observe(std::move(record));
+    if (second.object != DenialRecord::Object::none) log_.observe(std::move(second));
+    return answer(call.id, true);
   }
   log_.add(std::move(record));
-  if (log_.total() >= quota_) {
+  if (log_.total() >= rules_.quota) {
     quota_spent_ = true;  // never answered
     return Verdict::kill;
   }
-  Answered answered{};
-  answered.response.id = call.id;
-  answered.response.error = -EPERM;
-  // ENOENT: the caller is gone, or a signal took it out of the call; it will make the call anew and be told then.
-  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answered) != 0 && errno != ENOENT) return Verdict::kill;
-  return Verdict::go_on;
+  return answer(call.id, false);
 }
 
 void Notifier::end() noexcept {

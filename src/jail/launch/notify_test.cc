@@ -43,6 +43,9 @@ TEST(DenialReport, CrossesWhole) {
     record.architecture = 0xC000003E;
     for (std::uint64_t& argument : record.arguments) argument = ~std::uint64_t{0} - i;
     record.object = DenialRecord::Object::address;
+    record.left_to_landlock = true;
+    record.count = ~std::uint64_t{0};
+    record.folder = std::string(kMaxObservedBytes, '\xFE');
     record.bytes = std::string(kMaxObservedBytes - 1, '\xFF') + '\0';
     log.add(std::move(record));
   }
@@ -54,18 +57,60 @@ TEST(DenialReport, CrossesWhole) {
   EXPECT_EQ(first.records[1].architecture, 0xC000003E);
   EXPECT_EQ(first.records[1].arguments[5], ~std::uint64_t{0} - 1);
   EXPECT_EQ(first.records[1].object, DenialRecord::Object::address);
+  EXPECT_TRUE(first.records[1].left_to_landlock);
+  EXPECT_EQ(first.records[1].count, ~std::uint64_t{0});
+  EXPECT_EQ(first.records[1].folder, std::string(kMaxObservedBytes, '\xFE'));
   EXPECT_EQ(first.records[1].bytes, std::string(kMaxObservedBytes - 1, '\xFF') + '\0');
   EXPECT_EQ(decode_denials(encode_denials(log)).value().records.size(), 1U);
 }
 
 TEST(DenialReport, RefusesWhatCannotBeRead) {
   for (const char* words :
-       {"", "1", "3e c000003e 0 0 0 0 0 ", "3e c000003e 0 0 0 0 0 0 9 ", "3e c000003e 0 0 0 0 0 0 1 f",
-        "3e c000003e 0 0 0 0 0 0 1 fg", "x c000003e 0 0 0 0 0 0 0 ", "3e c000003e 0 0 0 0 0 0 0"}) {
+       {"", "1", "3e c000003e 0 0 0 0 0 ", "3e c000003e 0 0 0 0 0 0 9 0 1  ", "3e c000003e 0 0 0 0 0 0 1 0 1  f",
+        "3e c000003e 0 0 0 0 0 0 1 0 1  fg", "3e c000003e 0 0 0 0 0 0 1 0 1 fg ", "3e c000003e 0 0 0 0 0 0 1 2 1  ",
+        "x c000003e 0 0 0 0 0 0 0 0 1  ", "3e c000003e 0 0 0 0 0 0 0 0 1 "}) {
     wire::Message message("denials");
-    message.set("total", 1U).set("dropped", 0U).set("denial.0", words);
+    message.set("total", 1U).set("dropped", 0U).set("unobserved", 0U).set("denial.0", words);
     EXPECT_FALSE(decode_denials(std::move(message)).ok()) << words;
   }
+}
+
+// Control: the same words, whole.
+TEST(DenialReport, ReadsWhatCanBeRead) {
+  wire::Message message("denials");
+  message.set("total", 1U).set("dropped", 0U).set("unobserved", 0U);
+  message.set("denial.0", "3e c000003e 0 0 0 0 0 0 1 1 2 2f 61");
+  const DenialReport report = decode_denials(std::move(message)).value();
+  EXPECT_EQ(report.records.at(0).folder, "/");
+  EXPECT_EQ(report.records.at(0).bytes, "a");
+}
+
+// JAIL-14: one record for one call however often it is made; bounded; apart from what was refused.
+TEST(DenialLog, ObservedCallsAreKeptOnceWithTheirCount) {
+  DenialLog log;
+  const auto open = [&](const std::string& path, std::uint64_t flags) {
+    DenialRecord record;
+    record.number = SYS_openat;
+    record.arguments[2] = flags;
+    record.left_to_landlock = true;
+    record.bytes = path;
+    log.observe(std::move(record));
+  };
+  for (int i = 0; i < 3; ++i) open("/a", 0);
+  open("/a", 1);
+  log.add({});
+  DenialRecord record;
+  ASSERT_TRUE(log.take(record));
+  EXPECT_FALSE(record.left_to_landlock);  // refused ones first
+  ASSERT_TRUE(log.take(record));
+  EXPECT_EQ(record.count, 3U);
+  ASSERT_TRUE(log.take(record));
+  EXPECT_EQ(record.count, 1U);
+  EXPECT_FALSE(log.take(record));
+  EXPECT_EQ(log.total(), 1U);
+  for (std::size_t i = 0; i < DenialLog::kObservedRoom + 5; ++i) open(std::to_string(i), 0);
+  EXPECT_EQ(log.observed_dropped(), 5U);
+  EXPECT_EQ(log.dropped(), 0U);
 }
 
 class Handshake : public ::testing::Test {
@@ -74,7 +119,7 @@ class Handshake : public ::testing::Test {
     int raw[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw), 0);
     guest_ = core::Fd(raw[1]);
-    notifier_ = Notifier(NotifyOrder::if_available, 64, ::getpid(), core::Fd(raw[0]));
+    notifier_ = Notifier({NotifyOrder::if_available, 64, {}, false}, ::getpid(), core::Fd(raw[0]));
   }
   Notifier::Verdict say(std::initializer_list<std::uint8_t> words) {
     EXPECT_EQ(::send(guest_.get(), std::data(words), words.size(), 0), static_cast<ssize_t>(words.size()));
@@ -110,6 +155,10 @@ TEST(ObjectArguments, AreWhereTheKernelTakesThem) {
   EXPECT_EQ(object_argument(SYS_openat).pointer, 1U);
   EXPECT_EQ(object_argument(SYS_connect).length, 2U);
   EXPECT_EQ(object_argument(SYS_sendto).length, 5U);
+  EXPECT_EQ(object_argument(SYS_openat).folder, 0U);
+  EXPECT_EQ(second_path(SYS_renameat2).pointer, 3U);
+  EXPECT_EQ(second_path(SYS_renameat2).folder, 2U);
+  EXPECT_EQ(second_path(SYS_openat).object, DenialRecord::Object::none);
   EXPECT_EQ(object_argument(SYS_getpid).object, DenialRecord::Object::none);
 }
 

@@ -82,10 +82,15 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const core::Fd& 
                             "files: Linux 5.13 or later is needed");
   }
   Policy::State state;
-  state.profile = Profile::program;
+  if (needs.denials.notifications == Notifications::off) {
+    return core::make_error(Errc::invalid_argument, "make a policy",
+                            "a program's refused calls are always told where they can be: notifications if_available "
+                            "or required");
+  }
+  state.table = program_syscalls(needs.subprocesses);
   state.limits = needs.limits;
   state.namespaces = needs.namespaces;
-  state.denials.notifications = Notifications::off;
+  state.denials = needs.denials;
   state.ruleset = core::Fd(landlock_deny_all(abi));
   if (!state.ruleset.valid()) return core::system_error("make a Landlock ruleset");
   const int ruleset = state.ruleset.get();
@@ -101,7 +106,7 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const core::Fd& 
     }
     HEDDLE_TRY(grant_path(ruleset, abi, one.path, rights_of(one.access)));
   }
-  return Policy::make(std::move(state), program_syscalls(needs.subprocesses));
+  return Policy::make(std::move(state));
 }
 
 }  // namespace heddle::jail

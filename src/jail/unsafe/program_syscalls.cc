@@ -28,6 +28,7 @@ constexpr Condition truncating_open(unsigned argument, int mode) {
 }
 
 constexpr const char* kFiles = "files: Landlock decides which";
+constexpr const char* kTruncates = "opened for reading and truncated: before ABI 3 Landlock takes it for reading";
 constexpr const char* kOpenFiles = "open files";
 constexpr const char* kNames = "names and times of files, which Landlock does not hide";
 constexpr const char* kMemory = "memory, executable too: loaders and JIT compilers need it";
@@ -39,25 +40,34 @@ constexpr const char* kIdentity = "asks who and where it is";
 constexpr const char* kMetadata =
     "Landlock does not decide about owners, modes, times and attributes: nobody changes them";
 
+constexpr const char* kNoSocket = "a program makes no socket of any family, and reaches none by name";
+constexpr const char* kNoLinks = "nobody makes symbolic links, pipes, sockets or devices";
+constexpr const char* kOneExec = "a program starts no other without allow_exec";
+
 constexpr SyscallRule kCommon[] = {
-    {"open", Answer::allow, kFiles, {plain_open(1)}},
-    {"open", Answer::allow, kFiles, {truncating_open(1, O_WRONLY)}},
-    {"open", Answer::allow, kFiles, {truncating_open(1, O_RDWR)}},
-    {"openat", Answer::allow, kFiles, {plain_open(2)}},
-    {"openat", Answer::allow, kFiles, {truncating_open(2, O_WRONLY)}},
-    {"openat", Answer::allow, kFiles, {truncating_open(2, O_RDWR)}},
+    {"open", Answer::observe, kFiles, {plain_open(1)}},
+    {"open", Answer::observe, kFiles, {truncating_open(1, O_WRONLY)}},
+    {"open", Answer::observe, kFiles, {truncating_open(1, O_RDWR)}},
+    {"openat", Answer::observe, kFiles, {plain_open(2)}},
+    {"openat", Answer::observe, kFiles, {truncating_open(2, O_WRONLY)}},
+    {"openat", Answer::observe, kFiles, {truncating_open(2, O_RDWR)}},
+    // The other two ways, refused in so many words: what is observed and has no row would be let go on.
+    {"open", Answer::eperm, kTruncates, {truncating_open(1, O_RDONLY)}},
+    {"open", Answer::eperm, kTruncates, {truncating_open(1, O_ACCMODE)}},
+    {"openat", Answer::eperm, kTruncates, {truncating_open(2, O_RDONLY)}},
+    {"openat", Answer::eperm, kTruncates, {truncating_open(2, O_ACCMODE)}},
     {"openat2", Answer::enosys, "its flags are out of a filter's reach", {}},
-    {"creat", Answer::allow, kFiles, {}},
-    {"mkdir", Answer::allow, kFiles, {}},
-    {"mkdirat", Answer::allow, kFiles, {}},
-    {"rmdir", Answer::allow, kFiles, {}},
-    {"unlink", Answer::allow, kFiles, {}},
-    {"unlinkat", Answer::allow, kFiles, {}},
-    {"rename", Answer::allow, kFiles, {}},
-    {"renameat", Answer::allow, kFiles, {}},
-    {"renameat2", Answer::allow, kFiles, {}},
-    {"link", Answer::allow, kFiles, {}},
-    {"linkat", Answer::allow, kFiles, {}},
+    {"creat", Answer::observe, kFiles, {}},
+    {"mkdir", Answer::observe, kFiles, {}},
+    {"mkdirat", Answer::observe, kFiles, {}},
+    {"rmdir", Answer::observe, kFiles, {}},
+    {"unlink", Answer::observe, kFiles, {}},
+    {"unlinkat", Answer::observe, kFiles, {}},
+    {"rename", Answer::observe, kFiles, {}},
+    {"renameat", Answer::observe, kFiles, {}},
+    {"renameat2", Answer::observe, kFiles, {}},
+    {"link", Answer::observe, kFiles, {}},
+    {"linkat", Answer::observe, kFiles, {}},
     {"read", Answer::allow, kOpenFiles, {}},
     {"readv", Answer::allow, kOpenFiles, {}},
     {"pread64", Answer::allow, kOpenFiles, {}},
@@ -240,28 +250,45 @@ constexpr SyscallRule kCommon[] = {
     {"setsockopt", Answer::allow, "its own pairs: buffers and options of SOL_SOCKET", {is(1, SOL_SOCKET)}},
     {"getsockname", Answer::allow, "its own pairs", {}},
     {"getpeername", Answer::allow, "its own pairs", {}},
-    {"socket", Answer::eperm, "JAIL-5: no socket of any family", {}},
+    {"socket", Answer::denied, kNoSocket, {}},
     {"io_uring_setup", Answer::enosys, "JAIL-5: a ring makes sockets and opens files past the filter", {}},
-    {"memfd_create", Answer::eperm, "Landlock does not refuse to execute such a file", {}},
-    {"truncate", Answer::eperm, "by path; Landlock decides about it from ABI 3 only", {}},
-    {"chmod", Answer::eperm, kMetadata, {}},
-    {"fchmod", Answer::eperm, kMetadata, {}},
-    {"fchmodat", Answer::eperm, kMetadata, {}},
-    {"chown", Answer::eperm, kMetadata, {}},
-    {"utimensat", Answer::eperm, kMetadata, {}},
-    {"setxattr", Answer::eperm, kMetadata, {}},
+    {"memfd_create", Answer::denied, "Landlock does not refuse to execute such a file", {}},
+    {"truncate", Answer::denied, "by path; Landlock decides about it from ABI 3 only", {}},
+    {"chmod", Answer::denied, kMetadata, {}},
+    {"fchmod", Answer::denied, kMetadata, {}},
+    {"fchmodat", Answer::denied, kMetadata, {}},
+    {"chown", Answer::denied, kMetadata, {}},
+    {"utimensat", Answer::denied, kMetadata, {}},
+    {"setxattr", Answer::denied, kMetadata, {}},
+    {"fchown", Answer::denied, kMetadata, {}},
+    {"lchown", Answer::denied, kMetadata, {}},
+    {"fchownat", Answer::denied, kMetadata, {}},
+    {"utime", Answer::denied, kMetadata, {}},
+    {"utimes", Answer::denied, kMetadata, {}},
+    {"futimesat", Answer::denied, kMetadata, {}},
+    {"lsetxattr", Answer::denied, kMetadata, {}},
+    {"fsetxattr", Answer::denied, kMetadata, {}},
+    {"symlink", Answer::denied, kNoLinks, {}},
+    {"symlinkat", Answer::denied, kNoLinks, {}},
+    {"mknod", Answer::denied, kNoLinks, {}},
+    {"mknodat", Answer::denied, kNoLinks, {}},
+    {"connect", Answer::denied, kNoSocket, {}},
+    {"bind", Answer::denied, kNoSocket, {}},
+    {"listen", Answer::denied, kNoSocket, {}},
 };
 
-// The path of execveat may be absolute, and a filter does not see it: what can be started so is Landlock's decision.
+// Where nobody can be told: the path of execveat may be absolute, and a filter does not see it, so what can be started
+// is Landlock's decision, any number of times.
 constexpr SyscallRule kOneProgram[] = {
     {"execveat",
-     Answer::allow,
+     Answer::first,
      "the program, by the stub; Landlock grants execute on it and its loader alone",
      {is(4, AT_EMPTY_PATH)}},
+    {"execve", Answer::denied, kOneExec, {}},
 };
 constexpr SyscallRule kPrograms[] = {
-    {"execve", Answer::allow, "allow_exec: Landlock decides which programs", {}},
-    {"execveat", Answer::allow, "allow_exec: Landlock decides which programs", {}},
+    {"execve", Answer::observe, "allow_exec: Landlock decides which programs", {}},
+    {"execveat", Answer::observe, "allow_exec: Landlock decides which programs", {}},
 };
 
 template <std::size_t Count>
@@ -277,7 +304,7 @@ SyscallTable program_syscalls(Subprocesses subprocesses) {
   static const std::vector<SyscallRule> kOne = with(kOneProgram);
   static const std::vector<SyscallRule> kAny = with(kPrograms);
   const std::vector<SyscallRule>& rules = subprocesses == Subprocesses::none ? kOne : kAny;
-  return {rules.data(), rules.size(), Answer::eperm};
+  return {rules.data(), rules.size(), Unheard::eperm, Profile::program};
 }
 
 }  // namespace heddle::jail

@@ -18,7 +18,7 @@ enum class Notified : std::uint8_t {
   off,        ///< not asked for
   awaited,    ///< the guest has not come that far
   listening,  ///< refused calls get EPERM and are Denials
-  killing,    ///< no listener to be had: a refused call ends the guest, its number is unknown
+  killing,    ///< no listener to be had: a refused call ends a script, gives a program EPERM; its number is unknown
 };
 
 struct AppliedNamespaces {
@@ -41,6 +41,7 @@ struct AppliedPolicy {
   Notified notified = Notified::off;
   int notified_error = 0;  ///< Notified::killing: the errno that loading with a listener gave
   std::uint32_t denial_quota = 0;
+  bool observes = false;  ///< what Landlock decides is told too
 };
 
 /// For people, one fact a line: "seccomp: 1 filter of its own; refused calls are notified, at most 64".

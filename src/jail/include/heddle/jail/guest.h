@@ -83,7 +83,8 @@ class Guest {
   /// What confines it. Complete once verify_confined() was ok. Of a living guest; Errc::not_found when it has ended.
   [[nodiscard]] core::Result<AppliedPolicy> applied() const;
 
-  /// The calls that it was refused since the last time, oldest first; asks the supervisor. Also of a guest that has
+  /// The calls that it was refused since the last time, oldest first, and after them those that were left to Landlock;
+  /// asks the supervisor. Also of a guest that has
   /// ended, until close(). Of one that ended by SIGSYS (see wait()) the last is of unknown number. Errc::disconnected
   /// when the supervisor is gone, and what it knew with it.
   [[nodiscard]] core::Result<Denials> take_denials();
@@ -110,7 +111,7 @@ class Guest {
         pid_(pid),
         process_(std::move(process)),
         identity_(identity),
-        profile_(policy.profile()),
+        table_(policy.table()),
         limits_(policy.limits()),
         denials_(policy.denials()),
         namespaces_(namespaces),
@@ -125,7 +126,7 @@ class Guest {
   pid_t pid_ = 0;
   core::Pidfd process_;
   std::uint32_t identity_ = 0;
-  Profile profile_ = Profile::script;
+  SyscallTable table_;
   Limits limits_;
   DenialOptions denials_;
   bool unknown_told_ = false;  // the one denial that nobody was notified of

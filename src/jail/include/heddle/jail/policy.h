@@ -12,14 +12,9 @@
 #include "heddle/core/result.h"
 #include "heddle/jail/confine/namespace_set.h"
 #include "heddle/jail/launch/group.h"
+#include "heddle/jail/syscalls.h"
 
 namespace heddle::jail {
-
-/// What kind of guest: decides system calls and what Landlock grants. See syscalls.h.
-enum class Profile : std::uint8_t {
-  script,   ///< one of our own static programs: one inherited socket, no file, no thread, no exec, no executable memory
-  program,  ///< a foreign program behind heddle-exec-stub; made by jail/unsafe alone
-};
 
 /// Resource limits of each process (setrlimit(2)), soft and hard alike, where a lower hard limit of the host's stays;
 /// and of all of a guest together (`group`).
@@ -36,7 +31,8 @@ struct Limits {
 };
 
 /// Whether the supervisor learns which calls the filter refuses (seccomp_unotify(2), Linux 5.0). With them a refused
-/// call gets EPERM and is a Denial; without them it ends the guest by SIGSYS and its number stays unknown.
+/// call gets EPERM and is a Denial; without them it ends a script by SIGSYS, gives a program EPERM, and its number
+/// stays unknown.
 enum class Notifications : std::uint8_t {
   off,           ///< not asked for
   if_available,  ///< where the kernel has them and nobody listens already; Guest::applied() says which it was
@@ -46,6 +42,9 @@ enum class Notifications : std::uint8_t {
 struct DenialOptions {
   Notifications notifications = Notifications::if_available;
   std::uint32_t quota = 64;  ///< the denial with this number ends the guest (Death::Kind::denial_quota); at least 1
+  /// Calls that the filter lets through and Landlock decides (opens, renames, …) are told too, for the record, and let
+  /// go on: Denial::left_to_landlock. They do not count against the quota. Each costs a notification.
+  bool observe = false;
 };
 
 /// Immutable; copies share one state and may be used from several threads.
@@ -57,7 +56,9 @@ class Policy {
   [[nodiscard]] static core::Result<Policy> script(const Limits& limits = {}, const DenialOptions& denials = {},
                                                    const NamespaceOrder& namespaces = {Need::if_available});
 
-  [[nodiscard]] Profile profile() const noexcept { return state_->profile; }
+  [[nodiscard]] Profile profile() const noexcept { return state_->table.profile; }
+  /// What the filter is made from.
+  [[nodiscard]] const SyscallTable& table() const noexcept { return state_->table; }
   [[nodiscard]] const Limits& limits() const noexcept { return state_->limits; }
   [[nodiscard]] const NamespaceOrder& namespaces() const noexcept { return state_->namespaces; }
   /// The guest's whole environment, "NAME=value".
@@ -67,6 +68,10 @@ class Policy {
   [[nodiscard]] std::string_view filter() const noexcept { return state_->filter; }
   /// The one that is loaded where nobody can be notified.
   [[nodiscard]] std::string_view killing_filter() const noexcept { return state_->killing_filter; }
+  /// The calls that the supervisor is told of and lets go on (DenialOptions::observe), ascending.
+  [[nodiscard]] const std::vector<int>& observed() const noexcept { return state_->observed; }
+  /// The supervisor lets one execveat through, the stub's.
+  [[nodiscard]] bool one_program() const noexcept { return state_->one_program; }
   /// Both in sealed memory, as it is passed to guests.
   [[nodiscard]] const core::Fd& sealed_filter() const noexcept { return state_->sealed_filter; }
   /// A Landlock ruleset that grants paths. Not valid: nothing but the guest's own program.
@@ -75,18 +80,20 @@ class Policy {
  private:
   friend class UnsafePolicy;  // of jail/unsafe, a target of its own: whoever weakens links it
   struct State {
-    Profile profile = Profile::script;
+    SyscallTable table;
     Limits limits;
     NamespaceOrder namespaces;
     std::vector<std::string> environment;
     DenialOptions denials;
     std::string filter;
     std::string killing_filter;
+    std::vector<int> observed;
+    bool one_program = false;
     core::Fd sealed_filter;
     core::Fd ruleset;
   };
   /// Checks what is common to all profiles and builds the filter.
-  [[nodiscard]] static core::Result<Policy> make(State state, const struct SyscallTable& table);
+  [[nodiscard]] static core::Result<Policy> make(State state);
   explicit Policy(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };

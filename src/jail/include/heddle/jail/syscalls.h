@@ -5,18 +5,30 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/jail/policy.h"
+#include "heddle/jail/profile.h"
 
 namespace heddle::jail {
 
-/// What the filter answers. A call that has no row, or whose condition does not hold, gets the table's `unlisted`:
-/// where that is `denied`, the supervisor is told and answers EPERM, or, where nobody can be told (see policy.h,
-/// Notifications), the process ends (SIGSYS). Any call of a foreign architecture or of x32 ends the process always.
+/// What the filter answers. A call that has no row, or whose condition does not hold, is refused: the supervisor is
+/// told and answers EPERM, or, where nobody can be told (see policy.h, Notifications), it gets the table's Unheard. Any
+/// call of a foreign architecture or of x32 ends the process always.
 enum class Answer : std::uint8_t {
   allow,
   denied,  ///< EPERM, and the supervisor is told where it can be
   eperm,   ///< libraries try it and live with a refusal, or JAIL-5 says so
   enosys,  ///< the C library falls back to another call
+  /// allow. Where the policy observes (DenialOptions::observe) the supervisor is told and lets every one of these calls
+  /// go on, so that whatever may not go on must have a row of its own with `eperm`: what has none is told too.
+  observe,
+  /// The one program that the stub starts: the supervisor is told and lets the first such call through, and no other.
+  /// Where nobody can be told: allow.
+  first,
+};
+
+/// What a call that no row allows gets where nobody can be told.
+enum class Unheard : std::uint8_t {
+  kill,   ///< the process ends by SIGSYS
+  eperm,  ///< a foreign program tries much that it can live without
 };
 
 /// On one argument: (argument & mask) == value. Arguments that the kernel takes as 32 bits are masked to 32, so that
@@ -37,7 +49,8 @@ struct SyscallRule {
 struct SyscallTable {
   const SyscallRule* rules = nullptr;
   std::size_t count = 0;
-  Answer unlisted = Answer::denied;
+  Unheard unheard = Unheard::kill;
+  Profile profile = Profile::script;
   [[nodiscard]] const SyscallRule* begin() const noexcept { return rules; }
   [[nodiscard]] const SyscallRule* end() const noexcept { return rules + count; }
 };

@@ -6,7 +6,8 @@
 
 namespace heddle::jail {
 
-/// Loads the sealed filter at kFilterFd for good and makes the calling process not dumpable. step none: success.
+/// Loads the sealed filter at kFilterFd for good, hands its listener over kNotifyFd to the supervisor, and makes the
+/// calling process not dumpable. Descriptors of the stub's own begin after kNotifyFd. step none: success.
 [[nodiscard]] Failure load_filter_only() noexcept;
 
 }  // namespace heddle::jail

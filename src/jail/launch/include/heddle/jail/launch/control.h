@@ -4,13 +4,14 @@
 //   hello   version, protocol                                    → hello version, protocol
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
 //   spawn   arg.N, env.N, limit.N (value), uid?, ruleset,        → spawned id, pid, landlock, namespaces, refused,
-//           namespaces, notify, quota, group.…                     errno, group.…
+//           namespaces, notify, quota, observed, one_program,      errno, group.…
+//           group.…
 //           + program, ruleset?, fds…                              + the guest's pidfd
 //                                                                | failed step, errno, detail
 //   status  id                                                   → status state, signalled, quota, code, cpu_us,
 //                                                                  peak_kib, group.…
 //   notify  id                                                   → notify state, errno
-//   denials id                                                   → denials total, dropped, denial.N
+//   denials id                                                   → denials total, dropped, unobserved, denial.N
 //   close   id                                                   → closed, and as status
 #pragma once
 
@@ -27,7 +28,7 @@
 namespace heddle::jail {
 
 /// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 2;
+inline constexpr std::uint64_t kControlProtocol = 3;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket
@@ -66,6 +67,7 @@ struct NotifyReport {
 struct DenialReport {
   std::uint64_t total = 0;
   std::uint64_t dropped = 0;
+  std::uint64_t observed_dropped = 0;
   std::vector<DenialRecord> records;
 };
 inline constexpr std::size_t kDenialsAPacket = 16;

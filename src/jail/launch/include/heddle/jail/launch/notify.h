@@ -1,43 +1,60 @@
 // The supervisor's side of a guest's refused system calls: takes over the listener, answers each call with EPERM, and
 // keeps what the kernel said of it until the host asks (seccomp_unotify(2)).
+//
+// A call that is let go on runs as the guest made it, with memory that the guest could have changed meanwhile. So
+// nothing goes on because of what its pointers point at: only calls that the filter would have let through by
+// themselves, and that Landlock decides about afterwards.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "heddle/core/fd.h"
 
+struct seccomp_notif;  // linux/seccomp.h
+
 namespace heddle::jail {
 
-/// One refused call. Number, architecture and arguments are the kernel's. `bytes` is what lay in the guest's memory at
-/// that moment, which the guest could have changed since: observed, never proof.
+/// One call that was refused, or left to Landlock. Number, architecture and arguments are the kernel's. `bytes` is what
+/// lay in the guest's memory at that moment, which the guest could have changed since: observed, never proof.
 struct DenialRecord {
   enum class Object : std::uint8_t { none, path, address };
   int number = 0;
   std::uint32_t architecture = 0;  ///< AUDIT_ARCH_
   std::uint64_t arguments[6] = {};
   Object object = Object::none;
-  std::string bytes;  ///< a path without its NUL, or a struct sockaddr; at most kMaxObservedBytes
+  bool left_to_landlock = false;  ///< the call went on
+  std::uint64_t count = 1;        ///< calls that this record stands for
+  std::string bytes;              ///< a path without its NUL, or a struct sockaddr; at most kMaxObservedBytes
+  std::string folder;             ///< where a path that is not absolute starts; at most kMaxObservedBytes
 };
 inline constexpr std::size_t kMaxObservedBytes = 512;
 
-/// Denials that wait for the host: the first ones are kept, and those that find no room are counted.
+/// Records that wait for the host. Of what was refused the first ones are kept, and those that find no room are
+/// counted. What was left to Landlock is kept apart and after them: each call once, with how often it was made.
 class DenialLog {
  public:
   static constexpr std::size_t kRoom = 128;
+  static constexpr std::size_t kObservedRoom = 1024;
   void add(DenialRecord record);
+  void observe(DenialRecord record);
   /// The oldest; false when there is none.
   bool take(DenialRecord& record);
-  [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
+  [[nodiscard]] std::uint64_t total() const noexcept { return total_; }  ///< refused
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+  [[nodiscard]] std::uint64_t observed_dropped() const noexcept { return observed_dropped_; }
 
  private:
   std::deque<DenialRecord> records_;
+  std::map<std::string, DenialRecord> observed_;  // by all that makes a difference
   std::uint64_t total_ = 0;
   std::uint64_t dropped_ = 0;
+  std::uint64_t observed_dropped_ = 0;
 };
 
 /// How far a guest's notifications have come. Numbers cross the supervisor's socket.
@@ -50,13 +67,27 @@ enum class NotifyState : std::uint8_t {
 
 enum class NotifyOrder : std::uint8_t { off, if_available, required };
 
+/// What the supervisor does about one guest's calls.
+struct NotifyRules {
+  NotifyOrder order = NotifyOrder::off;
+  std::uint32_t quota = 0;    ///< the denial with this number ends the guest
+  std::vector<int> observed;  ///< native numbers that go on, for Landlock to decide; all others are refused
+  /// The first execveat(fd, …, AT_EMPTY_PATH) of a child of the guest's own process goes on, and no other.
+  bool one_program = false;
+};
+inline constexpr std::size_t kMaxObservedCalls = 64;
+
 /// Where a call's interesting pointer is, for the calls that have one.
 struct ObjectArgument {
+  static constexpr unsigned kNone = 6;
   DenialRecord::Object object = DenialRecord::Object::none;
-  unsigned pointer = 0;  ///< number of the argument
-  unsigned length = 0;   ///< of an address
+  unsigned pointer = 0;     ///< number of the argument
+  unsigned length = 0;      ///< of an address
+  unsigned folder = kNone;  ///< of a path: the descriptor that it starts from; kNone: the working folder
 };
 [[nodiscard]] ObjectArgument object_argument(int number) noexcept;
+/// The second path, of the calls that have two; Object::none for others.
+[[nodiscard]] ObjectArgument second_path(int number) noexcept;
 
 /// One guest's. The supervisor polls socket() and listener(), calls take_message() and serve() when they are readable,
 /// and kills the guest when it is told to. One thread.
@@ -64,8 +95,8 @@ class Notifier {
  public:
   Notifier() = default;
   /// `socket`: the supervisor's end of the pair whose other end is the guest's kNotifyFd.
-  Notifier(NotifyOrder order, std::uint32_t quota, pid_t guest, core::Fd socket)
-      : order_(order), state_(NotifyState::awaited), quota_(quota), guest_(guest), socket_(std::move(socket)) {}
+  Notifier(NotifyRules rules, pid_t guest, core::Fd socket)
+      : rules_(std::move(rules)), state_(NotifyState::awaited), guest_(guest), socket_(std::move(socket)) {}
 
   enum class Verdict : std::uint8_t {
     go_on,
@@ -91,14 +122,17 @@ class Notifier {
  private:
   [[nodiscard]] Verdict greeted() noexcept;
   [[nodiscard]] Verdict conclude(NotifyState state) noexcept;
-  void observe(DenialRecord& record) const;
+  [[nodiscard]] bool starts_the_program(const seccomp_notif& call) const;
+  [[nodiscard]] bool observes(const seccomp_notif& call) const;
+  void look(DenialRecord& record, pid_t caller, ObjectArgument where) const;
+  [[nodiscard]] Verdict answer(std::uint64_t id, bool goes_on) noexcept;
 
-  NotifyOrder order_ = NotifyOrder::off;
+  NotifyRules rules_;
   NotifyState state_ = NotifyState::off;
-  std::uint32_t quota_ = 0;
   pid_t guest_ = 0;
   bool greeted_ = false;
   bool quota_spent_ = false;
+  bool started_ = false;  // the one program
   int error_ = 0;
   core::Fd socket_;
   core::Fd memory_;  // the guest's, opened while it let itself be looked at

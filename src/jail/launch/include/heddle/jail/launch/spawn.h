@@ -39,8 +39,7 @@ struct SpawnPlan {
   std::vector<core::Fd> descriptors;      ///< become 3, 4, … in the child; all others are closed
   std::vector<ResourceLimit> limits;      ///< guest only
   std::optional<std::uint32_t> identity;  ///< guest only: uid and gid, when the caller is root; never 0
-  NotifyOrder notify = NotifyOrder::off;  ///< guest only: carried for the supervisor, which adds the socket's end
-  std::uint32_t denial_quota = 0;         ///< with `notify`
+  NotifyRules notify;                     ///< guest only: carried for the supervisor, which adds the socket's end
   GroupLimits group_limits;               ///< for the supervisor, which makes the group
   core::Fd group;                         ///< folder of a control group to be born in; none: the caller's
   NamespaceOrder namespaces;              ///< guest only
@@ -56,7 +55,7 @@ struct SpawnResult {
 };
 
 /// At most this many descriptors in a plan.
-inline constexpr std::size_t kMaxGuestDescriptors = 8;
+inline constexpr std::size_t kMaxGuestDescriptors = 12;
 
 /// Blocks until the child has called execve or failed; a failed child is reaped. The child shares the caller's memory
 /// until then (CLONE_VM and CLONE_VFORK), so the caller's size costs nothing, and no handler of the caller's runs in

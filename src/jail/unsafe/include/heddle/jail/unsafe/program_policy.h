@@ -6,7 +6,7 @@
 //     guest's user may reach tells size and times (landlock(7), "Current limitations").
 //   - Memory may become executable, since loaders and JIT compilers need it.
 //   - Threads and processes, up to the limit.
-//   - About 200 system calls. What is not listed is refused with EPERM, not with death.
+//   - About 200 system calls. What is not listed is refused with EPERM and reported, not with death.
 //   - execve: see Subprocesses.
 #pragma once
 
@@ -30,8 +30,11 @@ struct PathGrant {
 };
 
 enum class Subprocesses : std::uint8_t {
-  /// The filter refuses execve, and lets execveat through for a program by descriptor, as the stub starts it. A guest
-  /// that calls execveat like this can start what Landlock lets it execute: itself and its loader, no other file.
+  /// The filter refuses execve. Of execveat the supervisor lets the stub's one through and no other. Where there is no
+  /// listener (AppliedPolicy::notified) the filter alone decides, and lets execveat through for a program by
+  /// descriptor,
+  /// as the stub starts it: a guest that calls it like this can start what Landlock lets it execute: itself and its
+  /// loader, no other file.
   none,
   /// The program starts others: those that are granted Access::execute.
   allowed,
@@ -43,6 +46,8 @@ struct ProgramNeeds {
   NamespaceOrder namespaces{Need::required, kUsualNamespaces, Root::host};
   std::vector<PathGrant> paths;
   Subprocesses subprocesses = Subprocesses::none;
+  /// Not off. The quota is for what never comes to an end; programs try much that they can live without.
+  DenialOptions denials{Notifications::if_available, 4096, false};
 };
 
 /// What a dynamically linked program reads before its own first line: libraries, the loader's cache, locales, time

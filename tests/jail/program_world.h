@@ -1,0 +1,31 @@
+// A foreign program started through the stub, from first step to last word.
+#pragma once
+
+#include <optional>
+
+#include "heddle/jail/unsafe/program_policy.h"
+#include "world.h"
+
+namespace heddle::jail {
+
+struct ProgramRun {
+  std::string program;                 ///< absolute
+  std::vector<std::string> arguments;  ///< after the first
+  ProgramNeeds needs;
+};
+
+struct ProgramOutcome {
+  wire::Message first = wire::Message("none");  ///< what the stub said: failed, or after "go" ended
+  std::string output;                           ///< what the program wrote
+  std::optional<AppliedPolicy> applied;         ///< of a stub that was ready
+  Denials denials;
+  Death death;
+};
+
+/// What a program without wishes of its own needs on any machine that has tests to run.
+ProgramNeeds plain_needs();
+
+/// The stub is told to go only after it was verified, as a host does it.
+core::Result<ProgramOutcome> run_program(Supervisor& supervisor, const ProgramRun& run);
+
+}  // namespace heddle::jail
