@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "exec_policy.h"
+#include "exec_report.h"
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/jail/supervisor.h"
@@ -27,6 +28,7 @@ using core::Errc;
 constexpr std::size_t kMaxPolicyBytes = std::size_t{1} << 20;
 constexpr std::chrono::seconds kStartTime{30};
 constexpr std::chrono::seconds kDrainTime{2};
+constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a bounded number of denials
 
 void complain(std::string_view line) {
   const std::string text = "heddle: " + core::printable_line(line) + "\n";
@@ -117,14 +119,18 @@ class Execution {
     const Found& program = std::get<Found>(found);
     const std::string folder = helper_folder();
     HEDDLE_ASSIGN(const jail::Program stub, jail::open_program(folder + "/heddle-exec-stub"));
+    policy_.needs.denials.observe = options_.explain == Explain::yes;
     const auto policy = jail::UnsafePolicy::program(stub, program.fd, policy_.needs);
     if (!policy.ok() && policy.error().code == Errc::invalid_argument) {
       complain(fmt::format("{}: {}", program.path, policy.error().context));
       return kExitNoProgram;
     }
     HEDDLE_TRY(policy);
+    HEDDLE_ASSIGN(const std::string loader, jail::loader_of(program.fd, program.path));
+    report_.emplace(policy_, options_.policy, program.path, loader);
     jail::SupervisorOptions supervisor_options;
     supervisor_options.program = folder + "/heddle-supervisor";
+    supervisor_options.cgroup.host = jail::CgroupOptions::Host::may_move;
     HEDDLE_ASSIGN(jail::Supervisor supervisor, jail::Supervisor::start(supervisor_options));
     HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(program));
     HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
@@ -134,14 +140,15 @@ class Execution {
     HEDDLE_TRY(await_ready(channel, guest));
     if (options_.explain == Explain::yes) {
       HEDDLE_ASSIGN(const jail::AppliedPolicy applied, guest.applied());
+      report_->set_user(applied.uid, applied.own_identity);
       explain(applied);
     }
     channel.queue(wire::Message("go"));
     HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(kStartTime)));
     const int code = watch(channel, guest);
-    guest.close();
+    conclude(guest, code);
     drain();
-    if (options_.explain == Explain::yes && code != 0) advise(code);
+    say_what_was_denied(code);
     return code;
   }
 
@@ -225,14 +232,21 @@ class Execution {
   int watch(wire::Channel& channel, jail::Guest& guest) {
     const core::Deadline deadline =
         policy_.wall_clock.count() == 0 ? core::Deadline::never() : core::Deadline::after(policy_.wall_clock);
+    const bool explains = options_.explain == Explain::yes;
+    core::Deadline look = explains ? core::Deadline::after(kLookEvery) : core::Deadline::never();
     for (;;) {
       std::array<pollfd, 5> items = {pollfd{channel.fd().get(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
                                      input_.wanted(), output_.wanted(), errors_.wanted()};
-      if (::poll(items.data(), items.size(), deadline.poll_ms()) < 0 && errno != EINTR) {
+      const core::Deadline wait = core::Deadline::earlier(deadline, look);
+      if (::poll(items.data(), items.size(), wait.poll_ms()) < 0 && errno != EINTR) {
         complain(core::system_error("poll").message());
         return kExitNotRun;
       }
       if (items[1].revents != 0 && signals_.take()) return kExitCancelled;
+      if (look.passed()) {
+        look_at_denials(guest);
+        look = core::Deadline::after(kLookEvery);
+      }
       if (deadline.passed()) {
         complain(fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}",
                              options_.command.front(), duration_text(policy_.wall_clock), options_.policy));
@@ -257,6 +271,7 @@ class Execution {
 
   int ending(core::Result<wire::Message> message, jail::Guest& guest) {
     if (message.ok() && message.value().op() == "ended") {
+      ended_ = true;
       const auto signalled = message.value().take_bool("signalled");
       const auto code = message.value().take_number("code", 255);
       if (signalled.ok() && code.ok()) {
@@ -272,6 +287,11 @@ class Execution {
       return error.step == "execute the program" ? kExitNoProgram : kExitNotRun;
     }
     const auto death = guest.wait(core::Deadline::after(kDrainTime));
+    if (death.ok() && death.value() && death.value()->kind != jail::Death::Kind::signalled &&
+        death.value()->by_signal) {
+      complain(fmt::format("{} and all it started: it {}", options_.command.front(), describe(*death.value())));
+      return kExitSignal + death.value()->code;
+    }
     if (death.ok() && death.value() && death.value()->kind == jail::Death::Kind::signalled) {
       complain(fmt::format("{} and all it started were ended by signal {} ({})", options_.command.front(),
                            death.value()->code, ::strsignal(death.value()->code)));
@@ -299,9 +319,13 @@ class Execution {
     complain(
         "applied: weaker than a script's: memory may become executable; names, sizes and times of files are not "
         "hidden");
-    complain(policy_.needs.subprocesses == jail::Subprocesses::allowed
-                 ? "applied: weaker than a script's: may start the programs under paths.execute (allow_exec)"
-                 : "applied: starts no program but itself and its loader");
+    if (policy_.needs.subprocesses == jail::Subprocesses::allowed) {
+      complain("applied: weaker than a script's: may start the programs under paths.execute (allow_exec)");
+    } else {
+      complain(applied.notified == jail::Notified::listening
+                   ? "applied: starts no other program: one execve is let through, the stub's"
+                   : "applied: starts no program but itself and its loader; without notifications no more can be said");
+    }
     std::string lists[3];
     for (const jail::PathGrant& grant : policy_.needs.paths) {
       (lists[static_cast<std::size_t>(grant.access)] += ' ') += grant.path;
@@ -312,17 +336,51 @@ class Execution {
     }
   }
 
-  void advise(int code) const {
-    complain(
-        fmt::format("{} ended with {}. If it says \"Permission denied\" of a path, add the path to read, write or "
-                    "execute under [paths] in {}; of a program that it starts, set allow_exec = true too. "
-                    "\"Operation not permitted\" of a socket cannot be allowed by a policy.",
-                    options_.command.front(), code, options_.policy));
+  // A supervisor that is gone has taken what it knew along; the program is over all the same.
+  void look_at_denials(jail::Guest& guest) {
+    const core::Result<jail::Denials> denials = guest.take_denials();
+    if (denials.ok()) report_->add(denials.value());
+  }
+
+  // What the group knows of an end that the stub saw as an exit or a signal.
+  void tell_limits(const jail::Death& death, int code) const {
+    if (!ended_ || code == 0 || !death.group) return;
+    if (death.group->oom_kills != 0) {
+      complain(fmt::format("{} ran out of memory: the kernel killed {} of its processes; raise limits.memory in {}",
+                           options_.command.front(), death.group->oom_kills, options_.policy));
+    }
+    if (death.group->processes_refused != 0) {
+      complain(fmt::format("{} was refused {} new processes; raise limits.processes in {}", options_.command.front(),
+                           death.group->processes_refused, options_.policy));
+    }
+  }
+
+  // The stub has said its last word, or must end.
+  void conclude(jail::Guest& guest, int code) {
+    if (!ended_) guest.kill();
+    const auto death = guest.wait(core::Deadline::after(kDrainTime));
+    if (death.ok() && death.value()) {
+      tell_limits(*death.value(), code);
+      report_->add(guest.cgroup(), *death.value(), code);
+    }
+    look_at_denials(guest);
+    guest.close();
+  }
+
+  void say_what_was_denied(int code) const {
+    if (options_.explain == Explain::yes) {
+      for (const std::string& line : report_->lines()) complain(line);
+    } else if (code != 0 && report_->refused() != 0) {
+      complain(fmt::format("{} system call{} refused; run again with --explain to see which, and what would allow it",
+                           report_->refused(), report_->refused() == 1 ? " was" : "s were"));
+    }
   }
 
   const ExecOptions& options_;
   Signals& signals_;
   ExecPolicy policy_;
+  std::optional<ExecReport> report_;
+  bool ended_ = false;  // the stub said so
   Relay input_;
   Relay output_;
   Relay errors_;

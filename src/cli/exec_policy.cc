@@ -166,6 +166,18 @@ class Reader {
   const std::string file_;
 };
 
+// What each process is limited to holds for all of them together where the host has control groups. The limit of
+// processes that setrlimit(2) knows is one higher, so that the group refuses first, which is counted and reported.
+void set_groups(jail::Limits& limits, jail::Need need, std::uint64_t cpu_percent) {
+  if (need == jail::Need::off) return;
+  limits.group.memory_bytes = jail::GroupLimit{limits.data_bytes, need};
+  limits.group.swap_bytes = jail::GroupLimit{0, jail::Need::if_available};
+  limits.group.processes = jail::GroupLimit{limits.processes, need};
+  if (cpu_percent != 0) limits.group.cpu_percent = jail::GroupLimit{cpu_percent, need};
+  limits.group.own_group = need;
+  ++limits.processes;
+}
+
 }  // namespace
 
 core::Result<ExecPolicy> parse_exec_policy(std::string_view text, const std::string& file) {
@@ -178,11 +190,17 @@ core::Result<ExecPolicy> parse_exec_policy(std::string_view text, const std::str
   if (parsed.failed()) {
     return reader.fault(parsed.error().source(), std::string(parsed.error().description()));
   }
+  using jail::Access;
+  using jail::Need;
+  using jail::Notifications;
   ExecPolicy policy;
   jail::ProgramNeeds& needs = policy.needs;
   bool runtime = true;
   bool allow_exec = false;
   bool network_namespace = false;
+  std::uint64_t cpu_percent = 0;
+  Need groups = Need::if_available;
+  std::uint64_t denials = needs.denials.quota;
   std::chrono::milliseconds cpu{needs.limits.cpu};
   std::optional<std::string> profile;
   const auto profile_key = [&](const toml::node& node) -> core::Result<void> {
@@ -196,14 +214,18 @@ core::Result<ExecPolicy> parse_exec_policy(std::string_view text, const std::str
     HEDDLE_ASSIGN(policy.working_directory, reader.absolute(node));
     return {};
   };
-  using jail::Access;
-  using jail::Need;
-  std::vector<jail::PathGrant> paths;
+  std::vector<jail::PathGrant>& paths = policy.granted;
   HEDDLE_TRY(reader.table(
       parsed.table(), "",
       {{"profile", profile_key},
        {"namespaces",
         reader.choice<Need>(needs.namespaces.need,
+                            {{"required", Need::required}, {"if_available", Need::if_available}, {"off", Need::off}})},
+       {"notifications",
+        reader.choice<Notifications>(needs.denials.notifications, {{"required", Notifications::required},
+                                                                   {"if_available", Notifications::if_available}})},
+       {"control_groups",
+        reader.choice<Need>(groups,
                             {{"required", Need::required}, {"if_available", Need::if_available}, {"off", Need::off}})},
        {"network_namespace", reader.flag(network_namespace)},
        {"allow_exec", reader.flag(allow_exec)},
@@ -218,7 +240,9 @@ core::Result<ExecPolicy> parse_exec_policy(std::string_view text, const std::str
                                             {"file_size", reader.size("file_size", needs.limits.file_bytes, kBytes)},
                                             {"open_files", reader.count(needs.limits.open_files, 16, 1 << 20)},
                                             {"processes", reader.count(needs.limits.processes, 2, 1 << 20)},
+                                            {"denials", reader.count(denials, 1, 1 << 30)},
                                             {"cpu", reader.duration("cpu", cpu)},
+                                            {"cpu_percent", reader.count(cpu_percent, 1, 100'000)},
                                             {"wall_clock", reader.duration("wall_clock", policy.wall_clock)}})},
        {"stdio",
         reader.section("stdio",
@@ -234,7 +258,13 @@ core::Result<ExecPolicy> parse_exec_policy(std::string_view text, const std::str
                             file + ": profile is missing; write profile = \"program\"");
   }
   if (network_namespace) needs.namespaces.set = jail::kAllNamespaces;
+  if (cpu_percent != 0 && groups == Need::off) {
+    return core::make_error(Errc::invalid_argument, "read the policy",
+                            file + ": limits.cpu_percent is a control group's, and control_groups is \"off\"");
+  }
+  set_groups(needs.limits, groups, cpu_percent);
   if (allow_exec) needs.subprocesses = jail::Subprocesses::allowed;
+  needs.denials.quota = static_cast<std::uint32_t>(denials);
   needs.limits.cpu = std::chrono::ceil<std::chrono::seconds>(cpu);
   if (runtime) needs.paths = jail::runtime_files();
   needs.paths.insert(needs.paths.end(), paths.begin(), paths.end());

@@ -16,6 +16,7 @@ enum class StandardOutput { null, relay };
 
 struct ExecPolicy {
   jail::ProgramNeeds needs;              ///< the runtime's files among its paths, unless the file says otherwise
+  std::vector<jail::PathGrant> granted;  ///< those of the file alone
   std::vector<std::string> environment;  ///< "NAME=value"
   std::string working_directory = "/";
   StandardInput input = StandardInput::null;

@@ -30,6 +30,8 @@ TEST(ExecPolicy, ReadsEveryKey) {
   const auto read = parse_exec_policy(R"(
 profile = "program"
 namespaces = "if_available"
+notifications = "required"
+control_groups = "required"
 network_namespace = true
 allow_exec = true
 runtime_files = false
@@ -47,6 +49,8 @@ file_size = 1000000
 open_files = 32
 processes = 8
 cpu = "1500ms"
+cpu_percent = 150
+denials = 5
 wall_clock = "3s"
 [stdio]
 stdin = "inherit"
@@ -73,12 +77,29 @@ max_output = "1kB"
   EXPECT_EQ(policy.needs.limits.stack_bytes, 1U << 20);
   EXPECT_EQ(policy.needs.limits.file_bytes, 1'000'000U);
   EXPECT_EQ(policy.needs.limits.open_files, 32U);
-  EXPECT_EQ(policy.needs.limits.processes, 8U);
+  EXPECT_EQ(policy.needs.denials.notifications, jail::Notifications::required);
+  EXPECT_EQ(policy.needs.denials.quota, 5U);
+  const jail::GroupLimits& group = policy.needs.limits.group;
+  EXPECT_EQ(group.memory_bytes, (jail::GroupLimit{128U << 20, jail::Need::required}));
+  EXPECT_EQ(group.processes, (jail::GroupLimit{8, jail::Need::required}));
+  EXPECT_EQ(group.cpu_percent, (jail::GroupLimit{150, jail::Need::required}));
+  EXPECT_EQ(group.own_group, jail::Need::required);
+  EXPECT_EQ(policy.needs.limits.processes, 9U);  // the group refuses first, and can say so
   EXPECT_EQ(policy.needs.limits.cpu.count(), 2);
   EXPECT_EQ(policy.wall_clock, std::chrono::seconds(3));
   EXPECT_EQ(policy.input, StandardInput::inherit);
   EXPECT_EQ(policy.output, StandardOutput::null);
   EXPECT_EQ(policy.max_output, 1000U);
+}
+
+// JAIL-9: groups where the host has them, and none where the policy says so.
+TEST(ExecPolicy, LimitsAllProcessesTogetherWhereTheHostCan) {
+  const auto usual = parse_exec_policy("profile = \"program\"", "p.toml").value();
+  EXPECT_EQ(usual.needs.limits.group.processes, (jail::GroupLimit{64, jail::Need::if_available}));
+  EXPECT_FALSE(usual.needs.limits.group.cpu_percent);
+  const auto off = parse_exec_policy("profile = \"program\"\ncontrol_groups = \"off\"", "p.toml").value();
+  EXPECT_FALSE(off.needs.limits.group.any());
+  EXPECT_EQ(off.needs.limits.processes, 64U);
 }
 
 // JAIL-11: what is not understood is refused, with its place and what may stand there.
@@ -91,6 +112,8 @@ TEST(ExecPolicy, RefusesWhatItDoesNotKnow) {
       {"profile = \"program\"\nprofil = 1", "p.toml:2:1:", "here may stand: profile"},
       {"profile = \"program\"\n[limits]\n  memori = 1", "p.toml:3:3:", "limits.memori"},
       {"profile = \"tool\"", "p.toml:1:11:", "none of: program"},
+      {"profile = \"program\"\ncontrol_groups = \"off\"\nlimits.cpu_percent = 5", "p.toml: ", "control_groups"},
+      {"notifications = \"off\"", "p.toml:1:17:", "required, if_available"},
       {"profile = 1", "p.toml:1:11:", "must be a string"},
       {"allow_exec = \"yes\"", "p.toml:1:14:", "true or false"},
       {"namespaces = \"maybe\"", "p.toml:1:14:", "required, if_available, off"},

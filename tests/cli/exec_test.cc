@@ -1,10 +1,14 @@
 // heddle exec with the real helper programs. Each denial has the control that shows what it is a denial of.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
+#include <regex>
 
 #include "process.h"
 #include "tests/support/processes.h"
@@ -215,11 +219,176 @@ TEST_F(Exec, ExplainsWhatWasApplied) {
   const Ended explained = exec("", {"/bin/true"}, true);
   EXPECT_EQ(explained.code, 0);
   EXPECT_EQ(explained.out, "");
-  for (const char* part : {"Landlock ABI", "namespaces: user, pid, mount, ipc, uts", "weaker", "limits:"}) {
+  for (const char* part : {"Landlock ABI", "namespaces: user, pid, mount, ipc, uts", "weaker", "MiB data",
+                           "starts no other program", "denied: nothing that was seen"}) {
     EXPECT_TRUE(has(explained.err, part)) << part << " in " << explained.err;
   }
   EXPECT_EQ(exec("", {"/bin/true"}).err, "");
   EXPECT_TRUE(has(exec("namespaces = \"off\"\n", {"/bin/true"}, true).err, "none, as the policy says"));
+}
+
+// "denied: …WHAT…" and the two lines after it.
+std::string told_of(const std::string& err, const std::string& what) {
+  constexpr std::string_view kDenied = "heddle: denied: ";
+  for (std::size_t at = err.find(kDenied); at != std::string::npos; at = err.find(kDenied, at + 1)) {
+    if (!has(err.substr(at, err.find('\n', at) - at), what)) continue;
+    std::size_t end = at;
+    for (int lines = 0; lines < 3; ++lines) end = err.find('\n', end) + 1;
+    return err.substr(at, end - at);
+  }
+  return {};
+}
+
+// JAIL-14: who reads a denial knows what to change. Followed to the letter: each key that it names replaces the line of
+// that key.
+class Followed : public Exec {
+ protected:
+  // "under [paths] in FILE: read = [\"/a\"]", "at the top of FILE: allow_exec = true"; several after one another.
+  static void follow(const std::string& told, std::map<std::string, std::string>& policy) {
+    static const std::regex kChange(R"((under \[(\w+)\] in|at the top of) \S+: (\w+) = (\[.*\]|[^;\n]+))");
+    for (std::sregex_iterator at(told.begin(), told.end(), kChange), end; at != end; ++at) {
+      const std::string table = (*at)[2].str();
+      policy[(table.empty() ? "" : table + ".") + (*at)[3].str()] = (*at)[4].str();
+    }
+  }
+  static std::string text_of(const std::map<std::string, std::string>& policy) {
+    std::string text;
+    for (const auto& [key, value] : policy) ((text += key) += " = ") += value + "\n";
+    return text;
+  }
+};
+
+// JAIL-14: python3 and a file that it may not read.
+TEST_F(Followed, PythonAndAFile) {
+  const std::string file = folder_.path("data/file");
+  const std::vector<std::string> command = {"/usr/bin/python3", "-c", "print(open('" + file + "').read())"};
+  if (!fs::exists(command[0])) GTEST_SKIP() << "no python3 here";
+  EXPECT_EQ(run({command[0], {command[1], command[2]}}).code, 0);
+  const Ended denied = exec("", command, true);
+  EXPECT_EQ(denied.code, 1);
+  const std::string told = told_of(denied.err, "openat \"" + file + "\" for reading");
+  EXPECT_TRUE(has(told, "by Landlock")) << denied.err;
+  std::map<std::string, std::string> policy;
+  follow(told, policy);
+  EXPECT_EQ(text_of(policy), "paths.read = [\"" + file + "\"]\n") << told;
+  const Ended followed = exec(text_of(policy), command, true);
+  EXPECT_EQ(followed.code, 0) << followed.err;
+  EXPECT_EQ(followed.out, "content\n\n");
+  EXPECT_EQ(told_of(followed.err, file), "");
+}
+
+// JAIL-14: what stands in the policy stays there, and a file whose mode is against it says so.
+TEST_F(Followed, TheWholeLineIsGivenAndModesAreNamed) {
+  const std::string command = "read x < " + folder_.path("data/file") + "; echo y > " + folder_.path("work/made");
+  const Ended denied = exec("paths.read = [\"/usr/share\"]\n", {"/bin/sh", "-c", command}, true);
+  std::map<std::string, std::string> policy;
+  follow(told_of(denied.err, "data/file\" for reading"), policy);
+  EXPECT_EQ(policy["paths.read"], "[\"/usr/share\", " + quoted("data/file") + "]") << denied.err;
+  follow(told_of(denied.err, "work/made\" for writing"), policy);
+  EXPECT_EQ(policy["paths.write"], "[" + quoted("work") + "]") << denied.err;
+  const Ended followed = exec(text_of(policy), {"/bin/sh", "-c", command}, true);
+  EXPECT_EQ(followed.code, 0) << followed.err;
+  if (::geteuid() != 0) return;  // whoever made the file may read it
+  fs::permissions(folder_.path("data/file"), fs::perms(0600));
+  const Ended closed = exec(text_of(policy), {"/bin/sh", "-c", command}, true);
+  EXPECT_NE(closed.code, 0);
+  EXPECT_TRUE(has(told_of(closed.err, "data/file"), "chmod o+r " + folder_.path("data/file"))) << closed.err;
+}
+
+// JAIL-5, JAIL-14: curl dialling out. Control: it reaches a socket that listens and never answers.
+TEST_F(Followed, CurlAndTheNetwork) {
+  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listening, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listening, 4), 0);
+  ASSERT_EQ(::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string port = std::to_string(ntohs(address.sin_port));
+  std::vector<std::string> command = {"/usr/bin/curl", "-s", "-m", "1", "http://127.0.0.1:" + port + "/"};
+  int reached = 28;  // CURLE_OPERATION_TIMEDOUT
+  if (!fs::exists(command[0])) {
+    command = {"/usr/bin/python3", "-c", "import socket; socket.create_connection(('127.0.0.1', " + port + "))"};
+    reached = 0;
+  }
+  if (!fs::exists(command[0])) GTEST_SKIP() << "neither curl nor python3 here";
+  EXPECT_EQ(run({command[0], {command.begin() + 1, command.end()}}).code, reached);
+  const Ended denied = exec("", command, true);
+  EXPECT_NE(denied.code, 0);
+  EXPECT_NE(denied.code, reached);
+  const std::string told = told_of(denied.err, "socket(AF_INET)");
+  EXPECT_TRUE(has(told, "no line of a policy allows it")) << denied.err;
+  // Without --explain: that there is something to explain.
+  const Ended plain = exec("", command);
+  EXPECT_TRUE(has(plain.err, "run again with --explain")) << plain.err;
+  ::close(listening);
+}
+
+// JAIL-8, JAIL-9, JAIL-14: a fork bomb. Where the host has control groups it is known to have hit the limit.
+TEST_F(Followed, AForkBomb) {
+  const std::string bomb = "i=0; while [ $i -lt 15 ]; do sleep 5 & i=$((i+1)); done";
+  std::map<std::string, std::string> policy = {{"allow_exec", "true"},
+                                               {"paths.execute", "[\"/usr/bin\"]"},
+                                               {"environment.PATH", "\"/usr/bin\""},
+                                               {"limits.processes", "10"},
+                                               {"limits.wall_clock", "\"20s\""}};
+  EXPECT_EQ(run({"/bin/sh", {"-c", bomb}}).code, 0);
+  const Ended denied = exec(text_of(policy), {"/bin/sh", "-c", bomb}, true);
+  EXPECT_NE(denied.code, 0);
+  const bool known = !has(denied.err, "pids.max: not applied");
+  EXPECT_EQ(told_of(denied.err, "a new process").empty(), !known) << denied.err;
+  EXPECT_EQ(has(denied.err, "was refused"), known) << denied.err;
+  follow(denied.err.substr(denied.err.find("processes = 10")), policy);
+  EXPECT_EQ(policy["limits.processes"], "20") << denied.err;
+  const Ended followed = exec(text_of(policy), {"/bin/sh", "-c", bomb}, true);
+  EXPECT_EQ(followed.code, 0) << followed.err;
+}
+
+// JAIL-14: cc -c with the policy of docs/guide/policy.md; and with less, following what is said until it works.
+TEST_F(Followed, ACompiler) {
+  if (!fs::exists("/usr/bin/cc") || !fs::exists("/usr/include/stdio.h")) GTEST_SKIP() << "no C compiler here";
+  const std::string source =
+      folder_.write("work/a.c", "#include <stdio.h>\nint main(void) { return puts(\"x\") < 0; }\n");
+  fs::permissions(source, fs::perms(0644));
+  const std::vector<std::string> command = {"/usr/bin/cc", "-c", source, "-o", folder_.path("work/a.o")};
+  std::map<std::string, std::string> policy = {{"allow_exec", "true"},
+                                               {"working_directory", quoted("work")},
+                                               {"paths.read", "[\"/usr/include\"]"},
+                                               {"paths.execute", "[\"/usr/bin\", \"/usr/lib/gcc\"]"},
+                                               {"paths.write", "[" + quoted("work") + "]"},
+                                               {"environment.PATH", "\"/usr/bin\""},
+                                               {"environment.TMPDIR", quoted("work")}};
+  const Ended documented = exec(text_of(policy), command, true);
+  EXPECT_EQ(documented.code, 0) << documented.err;
+  EXPECT_TRUE(fs::exists(folder_.path("work/a.o")));
+  fs::remove(folder_.path("work/a.o"));
+  for (const char* key : {"paths.read", "paths.execute", "paths.write"}) policy.erase(key);
+  Ended ended = exec(text_of(policy), command, true);
+  EXPECT_NE(ended.code, 0);
+  for (int rounds = 0; rounds < 60 && ended.code != 0; ++rounds) {
+    std::map<std::string, std::string> next = policy;
+    for (std::size_t at = ended.err.find("to allow "); at != std::string::npos;
+         at = ended.err.find("to allow ", at + 1)) {
+      const std::string line = ended.err.substr(at, ended.err.find('\n', at) - at);
+      if (has(line, "under [paths]")) follow(line, next);
+    }
+    ASSERT_NE(next, policy) << ended.err;
+    policy = next;
+    ended = exec(text_of(policy), command, true);
+  }
+  EXPECT_EQ(ended.code, 0) << ended.err << text_of(policy);
+  EXPECT_TRUE(fs::exists(folder_.path("work/a.o")));
+}
+
+// JAIL-14: many different files, more than wait at a time: the host looks often enough, or says what it missed.
+TEST_F(Followed, NothingIsLostInSilence) {
+  const std::string script = "i=0; while [ $i -lt 3000 ]; do : < " + folder_.path("data/file") +
+                             "; : < /etc/hostname; i=$((i+1)); done 2>/dev/null; exit 3";
+  const Ended ended = exec("", {"/bin/bash", "-c", script}, true);
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_TRUE(has(told_of(ended.err, "data/file\" for reading"), "3000 times")) << ended.err;
+  EXPECT_FALSE(has(ended.err, "there was no room")) << ended.err;
 }
 
 // JAIL-12

@@ -167,11 +167,12 @@ void DenialLog::observe(DenialRecord record) {
 #endif
   ((key += '\0') += record.folder) += '\0';
   key += record.bytes;
-  const auto found = observed_.find(key);
-  if (found != observed_.end()) {
-    ++found->second.count;
+  const auto found = arrivals_.find(key);
+  if (found != arrivals_.end()) {
+    ++observed_.at(found->second).second.count;
   } else if (observed_.size() < kObservedRoom) {
-    observed_.emplace(std::move(key), std::move(record));
+    arrivals_.emplace(key, ++arrived_);
+    observed_.emplace(arrived_, std::pair(std::move(key), std::move(record)));
   } else {
     ++observed_dropped_;
   }
@@ -184,7 +185,8 @@ bool DenialLog::take(DenialRecord& record) {
     return true;
   }
   if (observed_.empty()) return false;
-  record = std::move(observed_.begin()->second);
+  arrivals_.erase(observed_.begin()->second.first);
+  record = std::move(observed_.begin()->second.second);
   observed_.erase(observed_.begin());
   return true;
 }

@@ -51,7 +51,9 @@ class DenialLog {
 
  private:
   std::deque<DenialRecord> records_;
-  std::map<std::string, DenialRecord> observed_;  // by all that makes a difference
+  std::map<std::uint64_t, std::pair<std::string, DenialRecord>> observed_;  // by arrival; with its key
+  std::map<std::string, std::uint64_t> arrivals_;                           // by all that makes a difference
+  std::uint64_t arrived_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t observed_dropped_ = 0;

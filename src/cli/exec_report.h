@@ -1,0 +1,62 @@
+// What a program was refused, for a person: each refusal once, the rule, and the line of the policy that would allow
+// it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exec_policy.h"
+#include "heddle/jail/guest.h"
+#include "heddle/jail/unsafe/grants.h"
+
+namespace heddle::cli {
+
+class ExecReport {
+ public:
+  /// `policy` outlives it. `file`: the policy's, for the reader; `program` and `loader`: what is granted execute.
+  ExecReport(const ExecPolicy& policy, std::string file, const std::string& program, const std::string& loader)
+      : policy_(policy), file_(std::move(file)), grants_(policy.needs, program, loader) {}
+
+  /// Whom the program runs as.
+  void set_user(std::uint32_t user, bool own_identity) {
+    user_ = user;
+    own_identity_ = own_identity;
+  }
+  void add(const jail::Denials& denials);
+  /// Of what the control group counted; where there is none, of what may have happened to a program that failed.
+  void add(const jail::AppliedCgroup& group, const jail::Death& death, int code);
+
+  /// System calls that were refused by the filter.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  /// "denied: nothing", or three lines a refusal.
+  [[nodiscard]] std::vector<std::string> lines() const;
+
+ private:
+  struct Row {
+    std::string what;
+    std::string rule;
+    std::string change;
+    std::uint64_t count = 0;
+  };
+  void add_row(std::string what, std::string rule, std::string change, std::uint64_t count);
+  void add_refused(const jail::Denial& denial);
+  void add_observed(const jail::Denial& denial);
+  [[nodiscard]] std::string grant_line(jail::Access access, const std::string& path);
+  [[nodiscard]] std::string list_line(jail::Access access, const std::vector<std::string>& more) const;
+
+  const ExecPolicy& policy_;
+  const std::string file_;
+  const jail::Grants grants_;
+  std::uint32_t user_ = 0;
+  bool own_identity_ = false;
+  std::uint64_t refused_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::string not_known_;
+  std::vector<Row> rows_;
+  std::map<std::string, std::size_t> places_;
+  std::map<jail::Access, std::vector<std::string>> wanted_;  // paths that lines name
+};
+
+}  // namespace heddle::cli

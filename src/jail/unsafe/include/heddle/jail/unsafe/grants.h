@@ -1,0 +1,47 @@
+// What of an observed call (Denial::left_to_landlock) a policy grants: the reason that Landlock, or the file's mode,
+// must have had. Judged afterwards and from outside, by a path that the program could have changed: for a report, never
+// for a decision.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "heddle/jail/denial.h"
+#include "heddle/jail/unsafe/program_policy.h"
+
+namespace heddle::jail {
+
+/// What a program wanted, and whether the policy and the file let it.
+struct PathVerdict {
+  enum class Reason : std::uint8_t {
+    none,         ///< granted, or nothing to be refused
+    unknown,      ///< the path could not be read whole, or it is nothing that a path can name
+    absent,       ///< there is nothing of that name
+    not_granted,  ///< no grant covers it: Landlock refused it
+    mode,         ///< granted, and the file's mode, or a folder's above it, refuses this user
+  };
+  Reason reason = Reason::none;
+  Access access = Access::read;
+  std::string path;       ///< absolute, symbolic links followed; for a report
+  std::string grant;      ///< not_granted: what to grant `access`; a folder where something was to be made or removed
+  bool mode_too = false;  ///< not_granted: and the mode is against it as well
+};
+
+class Grants {
+ public:
+  /// Of a policy made of `needs` for a program and its loader (empty: none). Resolves every path once, as it is now.
+  Grants(const ProgramNeeds& needs, const std::string& program, const std::string& loader);
+
+  /// `user`: whom the guest runs as; `own_identity`: not the caller.
+  [[nodiscard]] PathVerdict judge(const Denial& denial, uid_t user, bool own_identity) const;
+
+ private:
+  [[nodiscard]] bool covers(const std::string& path, Access access, bool in_folder) const;
+
+  std::vector<PathGrant> grants_;
+  std::vector<std::string> executable_;  // files: the program and its loader
+};
+
+}  // namespace heddle::jail
