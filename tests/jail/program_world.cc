@@ -30,6 +30,7 @@ core::Result<ProgramOutcome> run_program(Supervisor& supervisor, const ProgramRu
   core::Fd program(::open(run.program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!program.valid()) return core::system_error("open", run.program);
   HEDDLE_ASSIGN(const Policy policy, UnsafePolicy::program(stub, program, run.needs));
+  if (run.after_policy) run.after_policy();
   HEDDLE_ASSIGN(core::FdPair output, core::pipe_pair());
   HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("words", words_of(run)));
   std::vector<core::Fd> more;

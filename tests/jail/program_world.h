@@ -1,6 +1,7 @@
 // A foreign program started through the stub, from first step to last word.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "heddle/jail/unsafe/program_policy.h"
@@ -12,6 +13,7 @@ struct ProgramRun {
   std::string program;                 ///< absolute
   std::vector<std::string> arguments;  ///< after the first
   ProgramNeeds needs;
+  std::function<void()> after_policy = {};  ///< what happens between the policy and the start
 };
 
 struct ProgramOutcome {

@@ -45,6 +45,24 @@ int take_memory(const std::string&) {
   return outcome(::syscall(SYS_mmap, nullptr, std::size_t{2} << 30, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
+// With every page written, up to 512 MiB: what was promised is asked for.
+int touch_memory(const std::string&) {
+  constexpr std::size_t kBlock = std::size_t{4} << 20;
+  for (int block = 0; block < 128; ++block) {
+    const long at = ::syscall(SYS_mmap, nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at < 0) return errno;
+    auto* const bytes = reinterpret_cast<volatile char*>(at);  // NOLINT(performance-no-int-to-ptr): the kernel's answer
+    for (std::size_t page = 0; page < kBlock; page += kPage) bytes[page] = 1;
+  }
+  return 0;
+}
+// The last of its frames is never left.
+int overflow_stack(const std::string& depth) {
+  if (depth == "none") return 0;
+  volatile char frame[4096] = {};
+  frame[0] = 1;
+  return overflow_stack(depth) + frame[0];
+}
 int lock_memory(const std::string&) {
   return outcome(
       ::syscall(SYS_mmap, nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0));
@@ -60,6 +78,8 @@ const Attack kMemoryAttacks[] = {
     {"mmap_fd", "map a descriptor", map_descriptor},
     {"userfaultfd", "handle page faults", catch_faults},
     {"too_much_memory", "take 2 GiB", take_memory},
+    {"touch_memory", "write to 512 MiB", touch_memory},
+    {"overflow_stack", "recurse without end", overflow_stack},
     {"lock_memory", "lock memory", lock_memory},
     {nullptr, nullptr, nullptr},
 };

@@ -1,9 +1,11 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -12,6 +14,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "attacker.h"
 
@@ -67,6 +70,82 @@ int new_namespace(const std::string&) { return outcome(::syscall(SYS_unshare, CL
 int join_namespace(const std::string&) { return outcome(::syscall(SYS_setns, -1, 0)) == EBADF ? 0 : errno; }
 
 int trace(const std::string&) { return outcome(::syscall(SYS_ptrace, PTRACE_TRACEME, 0, nullptr, nullptr)); }
+// A child of its own that waits, or where none can be had the process itself.
+class Victim {
+ public:
+  Victim() : pid_(static_cast<int>(::syscall(SYS_fork))) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) ::pause();
+  }
+  Victim(const Victim&) = delete;
+  Victim& operator=(const Victim&) = delete;
+  ~Victim() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+  }
+  [[nodiscard]] int pid() const { return pid_ > 0 ? pid_ : ::getpid(); }
+
+ private:
+  int pid_;
+};
+
+int trace_attach(const std::string&) {
+  const Victim victim;
+  return outcome(::syscall(SYS_ptrace, PTRACE_ATTACH, victim.pid(), nullptr, nullptr));
+}
+int trace_seize(const std::string&) {
+  const Victim victim;
+  return outcome(::syscall(SYS_ptrace, PTRACE_SEIZE, victim.pid(), nullptr, nullptr));
+}
+// The option switches the tracee's filters off.
+int trace_unfiltered(const std::string&) {
+  constexpr long kSuspendSeccomp = 1L << 21;
+  const Victim victim;
+  return outcome(::syscall(SYS_ptrace, PTRACE_SEIZE, victim.pid(), nullptr, kSuspendSeccomp));
+}
+int write_process(const std::string&) {
+  char here[8] = {};
+  char there[8] = {};
+  iovec local{here, sizeof here};
+  iovec remote{there, sizeof there};
+  return outcome(::syscall(SYS_process_vm_writev, ::getpid(), &local, 1, &remote, 1, 0));
+}
+int steal_descriptor(const std::string&) {
+  const long process = ::syscall(SYS_pidfd_open, ::getpid(), 0);
+  return outcome(::syscall(SYS_pidfd_getfd, process < 0 ? 3 : process, 0, 0));
+}
+// Parameter: a process group of the host's. The signal would be sent when something can be read.
+int own_group_signals(const std::string& group) {
+  const long owned = ::syscall(SYS_fcntl, 0, F_SETOWN, -std::atoi(group.c_str()));
+  if (owned < 0) return errno;
+  constexpr int kSetSignal = 10;  // F_SETSIG
+  return outcome(::syscall(SYS_fcntl, 0, kSetSignal, SIGKILL));
+}
+int clone_apart(const std::string&) {
+  return as_parent(::syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER, nullptr, nullptr, nullptr, nullptr));
+}
+int change_descriptors(const std::string&) {
+  char table[16] = {};
+  return outcome(::syscall(SYS_modify_ldt, 0, table, sizeof table));
+}
+int add_key(const std::string&) {
+  return outcome(::syscall(SYS_add_key, "user", "heddle", "x", 1, KEY_SPEC_PROCESS_KEYRING));
+}
+// More threads than any policy here grants.
+int many_threads(const std::string&) {
+  constexpr int kThreads = 150;
+  std::vector<pthread_t> threads;
+  int result = 0;
+  const auto wait = [](void*) -> void* {
+    for (;;) ::pause();
+  };
+  while (threads.size() < kThreads && result == 0) {
+    pthread_t thread{};
+    result = ::pthread_create(&thread, nullptr, wait, nullptr);
+    if (result == 0) threads.push_back(thread);
+  }
+  return result;
+}
 // Parameter: a pid; in the control its own.
 int read_process(const std::string& pid) {
   char here[8] = {};
@@ -141,6 +220,16 @@ const Attack kProcessAttacks[] = {
     {"unshare", "make a user namespace", new_namespace},
     {"setns", "enter a namespace", join_namespace},
     {"ptrace", "trace a process", trace},
+    {"ptrace_attach", "attach to a process", trace_attach},
+    {"ptrace_seize", "seize a process", trace_seize},
+    {"ptrace_unfiltered", "seize a process and suspend its filters", trace_unfiltered},
+    {"process_vm_writev", "write a process's memory by system call", write_process},
+    {"pidfd_getfd", "take a descriptor of another process", steal_descriptor},
+    {"set_owner_group", "have signals sent to a group of the host's", own_group_signals},
+    {"clone_apart", "clone into a user namespace", clone_apart},
+    {"modify_ldt", "read the local descriptor table", change_descriptors},
+    {"add_key", "add a key", add_key},
+    {"many_threads", "start threads without end", many_threads},
     {"process_vm_readv", "read another process's memory", read_process},
     {"kill", "signal the host", signal_host},
     {"kill_often", "signal itself many times", signal_often},

@@ -1,9 +1,12 @@
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/ipc.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -80,6 +83,46 @@ int listen_inet(const std::string&) {
   const long fresh = ::syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
   return outcome(::syscall(SYS_listen, fresh >= 0 ? fresh : 3, 1));
 }
+// Where a name server would be: UDP, without connect.
+int sendto_inet(const std::string&) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(53);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const long fresh = ::syscall(SYS_socket, AF_INET, SOCK_DGRAM, 0);
+  return outcome(::syscall(SYS_sendto, fresh >= 0 ? fresh : 3, "x", 1, MSG_NOSIGNAL, &address, sizeof address));
+}
+// New ones, and any that the host has: both begin with the same call.
+int shared_memory(const std::string&) {
+  const long id = ::syscall(SYS_shmget, IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+  if (id < 0) return errno;
+  (void)::syscall(SYS_shmctl, id, IPC_RMID, nullptr);
+  return 0;
+}
+int semaphores(const std::string&) {
+  const long id = ::syscall(SYS_semget, IPC_PRIVATE, 1, IPC_CREAT | 0600);
+  if (id < 0) return errno;
+  (void)::syscall(SYS_semctl, id, 0, IPC_RMID, 0);
+  return 0;
+}
+int messages(const std::string&) {
+  const long id = ::syscall(SYS_msgget, IPC_PRIVATE, IPC_CREAT | 0600);
+  if (id < 0) return errno;
+  (void)::syscall(SYS_msgctl, id, IPC_RMID, nullptr);
+  return 0;
+}
+int posix_queue(const std::string&) {
+  const long queue = ::syscall(SYS_mq_open, "heddle-attack", O_RDWR | O_CREAT, 0600, nullptr);
+  if (queue < 0) return errno;
+  (void)::syscall(SYS_mq_unlink, "heddle-attack");
+  return 0;
+}
+int posix_memory(const std::string&) {
+  const long memory = ::syscall(SYS_openat, AT_FDCWD, "/dev/shm/heddle-attack", O_RDWR | O_CREAT, 0600);
+  if (memory < 0) return errno;
+  ::unlink("/dev/shm/heddle-attack");
+  return 0;
+}
 int out_of_band(const std::string&) {
   return outcome(::syscall(SYS_sendto, 3, "x", 1, MSG_OOB | MSG_NOSIGNAL, nullptr, 0));
 }
@@ -103,6 +146,12 @@ const Attack kSocketAttacks[] = {
     {"sendmsg_unix", "send to a host's UNIX socket by sendmsg", sendmsg_unix},
     {"bind_unix", "bind a UNIX socket", bind_unix},
     {"listen_inet", "listen", listen_inet},
+    {"sendto_inet", "send UDP, as to a name server", sendto_inet},
+    {"shmget", "System V shared memory", shared_memory},
+    {"semget", "System V semaphores", semaphores},
+    {"msgget", "System V messages", messages},
+    {"mq_open", "a POSIX message queue", posix_queue},
+    {"shm_open", "POSIX shared memory", posix_memory},
     {"out_of_band", "send out-of-band data", out_of_band},
     {"out_of_band_upper_bits", "send out-of-band data, upper argument bits set", out_of_band_upper_bits},
     {"io_uring", "set up an io_uring", io_uring},

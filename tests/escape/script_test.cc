@@ -4,17 +4,15 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "heddle/jail/launch/spawn.h"
-#include "world.h"
+#include "host.h"
+#include "tests/jail/world.h"
 
 namespace heddle::jail {
 namespace {
@@ -22,75 +20,6 @@ namespace {
 constexpr int kKilled = -SIGSYS;      // ended by the filter
 constexpr int kDenied = -1000;        // EPERM and told; kKilled where nobody is told
 constexpr int kExecuted = 1'000'000;  // an exec attack's success
-
-// A folder with a file, and host sockets that attacks aim at.
-class Host {
- public:
-  Host() {
-    char folder[] = "/tmp/heddle-attack-XXXXXX";
-    HEDDLE_CHECK(::mkdtemp(folder) != nullptr);
-    folder_ = folder;
-    HEDDLE_CHECK(::chmod(folder, 0777) == 0);  // no permission of the file system's may be what refuses
-    make_file();
-    HEDDLE_CHECK(::mkdir(path("mount").c_str(), 0777) == 0);
-    listening_ = bound(SOCK_STREAM, path("stream"));
-    HEDDLE_CHECK(::listen(listening_.get(), 8) == 0);
-    datagrams_ = bound(SOCK_DGRAM, path("datagrams"));
-    abstract_ = bound(SOCK_STREAM, abstract());
-    HEDDLE_CHECK(::listen(abstract_.get(), 8) == 0);
-  }
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-  ~Host() {
-    for (const char* name : {"file", "created", "made", "mount", "stream", "datagrams", "bound"}) {
-      ::unlink(path(name).c_str());
-      ::rmdir(path(name).c_str());
-    }
-    ::rmdir(folder_.c_str());
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  [[nodiscard]] static std::string abstract() { return "@heddle-attack-" + std::to_string(::getpid()); }
-  void make_file() {
-    std::ofstream(path("file")) << "secret";
-    HEDDLE_CHECK(::chmod(path("file").c_str(), 0666) == 0);
-  }
-  [[nodiscard]] bool file_whole() const {
-    struct stat info {};
-    return ::stat(path("file").c_str(), &info) == 0 && (info.st_mode & 07777U) == 0666 && info.st_size == 6;
-  }
-  [[nodiscard]] bool nothing_arrived() const {
-    char byte = 0;
-    return ::recv(datagrams_.get(), &byte, 1, MSG_DONTWAIT) < 0 && ::accept(listening_.get(), nullptr, nullptr) < 0 &&
-           ::accept(abstract_.get(), nullptr, nullptr) < 0;
-  }
-  // Puts a parameter's placeholder into words.
-  [[nodiscard]] std::string parameter(const std::string& word) const {
-    if (word == "PID") return std::to_string(::getpid());
-    if (word == "ABSTRACT") return abstract();
-    return word.rfind("./", 0) == 0 ? path(word.substr(2)) : word;
-  }
-
- private:
-  static core::Fd bound(int type, const std::string& name) {
-    core::Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, name.data(), name.size());
-    auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-    if (name[0] == '@') {
-      address.sun_path[0] = '\0';
-    } else {
-      ++size;
-    }
-    HEDDLE_CHECK(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0);
-    if (name[0] != '@') HEDDLE_CHECK(::chmod(name.c_str(), 0666) == 0);
-    return fd;
-  }
-  std::string folder_;
-  core::Fd listening_;
-  core::Fd datagrams_;
-  core::Fd abstract_;
-};
 
 // 0 or the errno that the attack reported, kExecuted, or minus the signal that ended it.
 int read_outcome(wire::Channel& channel) {
@@ -158,6 +87,33 @@ constexpr Row kRows[] = {
     {"remove_file", "./file", kDenied, Control::works},
     {"push_terminal", "", EPERM, Control::depends},
     {"terminal_size", "", EPERM, Control::depends},
+    {"read_file", "/proc/PID/environ", EPERM, Control::works},
+    {"read_file", "/proc/PID/mem", EPERM, Control::works},
+    {"read_file", "/proc/PID/maps", EPERM, Control::works},
+    {"read_file", "/proc/PID/fd", EPERM, Control::works},
+    {"read_file", "/proc/PID/root/etc/passwd", EPERM, Control::works},
+    {"read_file", "/proc/self/cgroup", EPERM, Control::works},
+    {"read_file", "/sys/kernel/notes", EPERM, Control::depends},
+    {"write_file", "/proc/self/exe", EPERM, Control::depends},
+    {"write_file", "/proc/PID/exe", EPERM, Control::depends},
+    {"write_file", "./file", EPERM, Control::works},
+    {"write_file", "/proc/sys/kernel/core_pattern", EPERM, Control::works_for_root},
+    {"write_file", "/sys/fs/cgroup/release_agent", EPERM, Control::depends},
+    {"write_file", "/dev/console", EPERM, Control::depends},
+    {"truncate_by_reading", "./file", EPERM, Control::works},
+    {"enter_descriptor", "", kDenied, Control::works},
+    {"leave_folder", "./granted", EPERM, Control::works},
+    {"follow_link", "./granted", EPERM, Control::works},
+    {"plant_link", "./granted", kDenied, Control::works},
+    {"link_in", "./granted", kDenied, Control::depends},
+    {"rename_in", "./granted", kDenied, Control::works},
+    {"rename_out", "./granted", kDenied, Control::works},
+    {"read_beside_moved", "./granted", EPERM, Control::depends},
+    {"sparse_file", "./created", EPERM, Control::works},
+    {"strange_name", "./created", EPERM, Control::works},
+    {"many_files", "./created", EPERM, Control::works},
+    {"open_files", "", kDenied, Control::works},
+    {"paste_terminal", "", EPERM, Control::depends},
     {"mount_tmpfs", "./mount", kDenied, Control::works_for_root},
     {"new_mount", "", kDenied, Control::works_for_root},
     {"change_root", "", kDenied, Control::works_for_root},
@@ -173,6 +129,12 @@ constexpr Row kRows[] = {
     {"out_of_band", "", kDenied, Control::depends},
     {"out_of_band_upper_bits", "", kDenied, Control::depends},
     {"io_uring", "", kDenied, Control::depends},
+    {"sendto_inet", "", kDenied, Control::works},
+    {"shmget", "", kDenied, Control::works},
+    {"semget", "", kDenied, Control::works},
+    {"msgget", "", kDenied, Control::works},
+    {"mq_open", "", kDenied, Control::depends},
+    {"shm_open", "", EPERM, Control::works},
 
     {"execve", "", kDenied, Control::works},
     {"execveat", "", kDenied, Control::works},
@@ -186,6 +148,16 @@ constexpr Row kRows[] = {
     {"setns", "", kDenied, Control::works},
     {"ptrace", "", kDenied, Control::works},
     {"process_vm_readv", "", kDenied, Control::works},
+    {"process_vm_writev", "", kDenied, Control::works},
+    {"ptrace_attach", "", kDenied, Control::works},
+    {"ptrace_seize", "", kDenied, Control::works},
+    {"ptrace_unfiltered", "", kDenied, Control::depends},
+    {"pidfd_getfd", "", kDenied, Control::works},
+    {"set_owner_group", "PGID", EPERM, Control::works},
+    {"clone_apart", "", kDenied, Control::depends},
+    {"many_threads", "", kDenied, Control::works},
+    {"modify_ldt", "", kDenied, Control::depends},
+    {"add_key", "", kDenied, Control::depends},
     {"kill", "PID", kDenied, Control::works},
     {"kill_all", "", kDenied, Control::works},
     {"tgkill", "PID", EPERM, Control::works},
@@ -208,6 +180,8 @@ constexpr Row kRows[] = {
     {"mmap_fd", "", kDenied, Control::works},
     {"userfaultfd", "", kDenied, Control::depends},
     {"too_much_memory", "", ENOMEM, Control::works},
+    {"touch_memory", "", ENOMEM, Control::works},
+    {"overflow_stack", "", -SIGSEGV, Control::depends},
     {"lock_memory", "", EPERM, Control::depends},
 };
 
