@@ -88,12 +88,13 @@ core::Result<Raw> read(std::vector<std::string> args) {
 core::Result<void> read_limits(const Raw& raw, Options& options) {
   const auto duration = [](const char* name, const Text& text, std::chrono::milliseconds& to) -> core::Result<void> {
     if (!text) return {};
-    HEDDLE_ASSIGN(to, parse_duration(name, *text, kTimeRange));
+    HEDDLE_ASSIGN(to, core::parse_duration(name, *text, kTimeRange));
     return {};
   };
-  const auto size = [](const char* name, const Text& text, SizeRange range, std::uint64_t& to) -> core::Result<void> {
+  const auto size = [](const char* name, const Text& text, core::SizeRange range,
+                       std::uint64_t& to) -> core::Result<void> {
     if (!text) return {};
-    HEDDLE_ASSIGN(to, parse_size(name, *text, range));
+    HEDDLE_ASSIGN(to, core::parse_size(name, *text, range));
     return {};
   };
   HEDDLE_TRY(duration("--wall-clock", raw.wall_clock, options.limits.wall_clock));
@@ -203,7 +204,7 @@ core::Result<Options> parse_args(std::vector<std::string> args, unsigned cores) 
   options.format = raw.json || options.mode != Mode::single ? Format::json : Format::text;
   if (options.mode != Mode::single) options.workers = std::clamp(cores, 1U, 4U);
   if (raw.workers) {
-    HEDDLE_ASSIGN(options.workers, parse_count("--workers", *raw.workers, kWorkerRange));
+    HEDDLE_ASSIGN(options.workers, core::parse_count("--workers", *raw.workers, kWorkerRange));
   }
   return options;
 }

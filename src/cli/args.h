@@ -9,19 +9,19 @@
 #include "exec_command.h"
 #include "heddle/cli/evaluator.h"
 #include "heddle/core/result.h"
+#include "heddle/core/units.h"
 #include "heddle/effect/core/content_address.h"
 #include "heddle/sandbox/quickjs/run.h"
-#include "units.h"
 
 namespace heddle::cli {
 
 enum class Mode { help, version, single, each, batch, exec };
 enum class Format { text, json };
 
-inline constexpr DurationRange kTimeRange{std::chrono::milliseconds(1), std::chrono::hours(1)};
-inline constexpr SizeRange kMemoryRange{std::uint64_t{2} << 20, std::uint64_t{2} << 30};
-inline constexpr SizeRange kTextRange{1, std::uint64_t{1} << 30};
-inline constexpr SizeRange kWorkerRange{1, 64};
+inline constexpr core::DurationRange kTimeRange{std::chrono::milliseconds(1), std::chrono::hours(1)};
+inline constexpr core::SizeRange kMemoryRange{std::uint64_t{2} << 20, std::uint64_t{2} << 30};
+inline constexpr core::SizeRange kTextRange{1, std::uint64_t{1} << 30};
+inline constexpr core::SizeRange kWorkerRange{1, 64};
 inline constexpr std::uint64_t kMaxJournaled = std::uint64_t{64} << 20;  ///< a body's ceiling in a journal
 
 struct Options {

@@ -36,8 +36,8 @@ std::optional<Wrong> each_member(std::string_view object, std::string_view prefi
 }
 
 std::optional<std::string> set_limit(std::string_view name, std::string_view value, RunLimits& limits) {
-  const auto whole = [&](SizeRange range, const char* unit, std::uint64_t& to) -> std::optional<std::string> {
-    const auto number = parse_count(name, value, range);
+  const auto whole = [&](core::SizeRange range, const char* unit, std::uint64_t& to) -> std::optional<std::string> {
+    const auto number = core::parse_count(name, value, range);
     if (!number.ok()) {
       return fmt::format("limits.{} must be a whole number of {} from {} to {}", name, unit, range.lowest,
                          range.highest);
@@ -95,7 +95,7 @@ std::uint64_t batch_line_ceiling(Ceilings ceilings) { return 6 * ceilings.script
 Job batch_job(const Line& line, const RunRequest& defaults, Ceilings ceilings) {
   if (line.too_long) {
     return failed_report(fmt::format("batch line {} has more than {}, the most that --max-script and --max-input allow",
-                                     line.number, size_text(batch_line_ceiling(ceilings))));
+                                     line.number, core::size_text(batch_line_ceiling(ceilings))));
   }
   const auto failed_at = [&](std::size_t offset, std::string_view message) {
     return failed_report(fmt::format("batch line {}, column {}: {}", line.number, offset + 1, message));
@@ -113,12 +113,12 @@ Job batch_job(const Line& line, const RunRequest& defaults, Ceilings ceilings) {
   if (!has_script) return failed_at(begin, "the field script is missing");
   if (request.script.size() > ceilings.script) {
     return failed_report(fmt::format("batch line {}: the script has {} bytes, over --max-script {}", line.number,
-                                     request.script.size(), size_text(ceilings.script)));
+                                     request.script.size(), core::size_text(ceilings.script)));
   }
   if (request.input_json.size() > ceilings.input) {
     return report(OutcomeKind::input_too_large,
                   fmt::format("batch line {}: the input has {} bytes, over --max-input {}", line.number,
-                              request.input_json.size(), size_text(ceilings.input)));
+                              request.input_json.size(), core::size_text(ceilings.input)));
   }
   return request;
 }

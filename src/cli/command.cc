@@ -99,7 +99,7 @@ class Command {
     if (content.value().state == Content::State::cancelled) return report(OutcomeKind::cancelled);
     if (content.value().state == Content::State::too_large) {
       return failed_report(fmt::format("SCRIPT {} has more than {}; shorten it, or raise --max-script",
-                                       source.value().name(), size_text(options_.max_script)));
+                                       source.value().name(), core::size_text(options_.max_script)));
     }
     return checked_script(source.value().name(), std::move(content.value().text));
   }
@@ -114,8 +114,8 @@ class Command {
           fmt::format("SCRIPT {}: this folder has no script with the address {}", options_.script, address.text()));
     }
     if (script.error().code == core::Errc::too_large) {
-      return failed_report(
-          fmt::format("SCRIPT {} has more than {}; raise --max-script", script_name_, size_text(options_.max_script)));
+      return failed_report(fmt::format("SCRIPT {} has more than {}; raise --max-script", script_name_,
+                                       core::size_text(options_.max_script)));
     }
     return failed_report(script.error().message());
   }
@@ -158,7 +158,7 @@ class Command {
 
   Report too_large(std::string_view name) const {
     return report(OutcomeKind::input_too_large,
-                  fmt::format("{} has more than {}", name, size_text(options_.max_input)));
+                  fmt::format("{} has more than {}", name, core::size_text(options_.max_input)));
   }
 
   int single() {

@@ -11,14 +11,14 @@
 #include <cstring>
 #include <optional>
 
-#include "exec_policy.h"
 #include "exec_report.h"
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
+#include "heddle/core/units.h"
+#include "heddle/jail/policy_file/policy_file.h"
 #include "heddle/jail/supervisor.h"
 #include "heddle/wire/channel.h"
 #include "relay.h"
-#include "units.h"
 
 namespace heddle::cli {
 namespace {
@@ -79,15 +79,20 @@ std::variant<Found, Failure> find_program(const std::string& name) {
                  fmt::format("{}: no such program{}", name, name.find('/') == std::string::npos ? " in PATH" : "")};
 }
 
-core::Result<ExecPolicy> load_policy(const std::string& path) {
+core::Result<jail::ProgramFile> load_policy(const std::string& path) {
   const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return core::system_error("read the policy", path);
   HEDDLE_ASSIGN(const std::string text, core::read_all(file, kMaxPolicyBytes));
-  return parse_exec_policy(text, path);
+  HEDDLE_ASSIGN(auto policy, jail::parse_policy(text, path));
+  if (auto* const program = std::get_if<jail::ProgramFile>(&policy)) return std::move(*program);
+  return core::make_error(Errc::invalid_argument, "read the policy",
+                          path +
+                              ": the profile \"script\" is for scripts, and exec starts programs: write profile = "
+                              "\"program\"");
 }
 
 // What the stub reads: the number of arguments, the arguments, the environment, a NUL after each.
-std::string words_of(const std::string& path, const ExecOptions& options, const ExecPolicy& policy) {
+std::string words_of(const std::string& path, const ExecOptions& options, const jail::ProgramFile& policy) {
   std::string words = std::to_string(options.command.size());
   words += '\0';
   words += path;
@@ -168,7 +173,7 @@ class Execution {
     core::Fd folder(::open(policy_.working_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder.valid()) return core::system_error("open working_directory", policy_.working_directory);
     list.push_back(std::move(folder));
-    if (policy_.input == StandardInput::null) {
+    if (policy_.input == jail::StandardInput::null) {
       HEDDLE_ASSIGN(core::Fd null, null_device());
       list.push_back(std::move(null));
     } else {
@@ -189,8 +194,8 @@ class Execution {
     return {};
   }
 
-  core::Result<void> add_output(std::vector<core::Fd>& list, StandardOutput kind, Relay& relay, int ours) {
-    if (kind == StandardOutput::null) {
+  core::Result<void> add_output(std::vector<core::Fd>& list, jail::StandardOutput kind, Relay& relay, int ours) {
+    if (kind == jail::StandardOutput::null) {
       HEDDLE_ASSIGN(core::Fd null, null_device());
       list.push_back(std::move(null));
       return {};
@@ -249,7 +254,7 @@ class Execution {
       }
       if (deadline.passed()) {
         complain(fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}",
-                             options_.command.front(), duration_text(policy_.wall_clock), options_.policy));
+                             options_.command.front(), core::duration_text(policy_.wall_clock), options_.policy));
         return kExitWallClock;
       }
       if (items[2].revents != 0) input_.step();
@@ -258,7 +263,7 @@ class Execution {
       for (const Relay* relay : {&output_, &errors_}) {
         if (!relay->over()) continue;
         complain(fmt::format("{} wrote more than max_output, {}, and was ended; raise it in {}",
-                             options_.command.front(), size_text(policy_.max_output), options_.policy));
+                             options_.command.front(), core::size_text(policy_.max_output), options_.policy));
         return kExitOutputCap;
       }
       if (items[0].revents == 0) continue;
@@ -378,7 +383,7 @@ class Execution {
 
   const ExecOptions& options_;
   Signals& signals_;
-  ExecPolicy policy_;
+  jail::ProgramFile policy_;
   std::optional<ExecReport> report_;
   bool ended_ = false;  // the stub said so
   Relay input_;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "exec_policy.h"
 #include "heddle/jail/guest.h"
+#include "heddle/jail/policy_file/policy_file.h"
 #include "heddle/jail/unsafe/grants.h"
 
 namespace heddle::cli {
@@ -16,7 +16,7 @@ namespace heddle::cli {
 class ExecReport {
  public:
   /// `policy` outlives it. `file`: the policy's, for the reader; `program` and `loader`: what is granted execute.
-  ExecReport(const ExecPolicy& policy, std::string file, const std::string& program, const std::string& loader)
+  ExecReport(const jail::ProgramFile& policy, std::string file, const std::string& program, const std::string& loader)
       : policy_(policy), file_(std::move(file)), grants_(policy.needs, program, loader) {}
 
   /// Whom the program runs as.
@@ -46,7 +46,7 @@ class ExecReport {
   [[nodiscard]] std::string grant_line(jail::Access access, const std::string& path);
   [[nodiscard]] std::string list_line(jail::Access access, const std::vector<std::string>& more) const;
 
-  const ExecPolicy& policy_;
+  const jail::ProgramFile& policy_;
   const std::string file_;
   const jail::Grants grants_;
   std::uint32_t user_ = 0;

@@ -13,12 +13,12 @@
 
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
+#include "heddle/core/units.h"
 #include "heddle/sandbox/conformance/plugin_file.h"
 #include "heddle/sandbox/conformance/record.h"
 #include "heddle/sandbox/conformance/scaffold.h"
 #include "heddle/sandbox/quickjs/backend.h"
 #include "report.h"
-#include "units.h"
 
 namespace heddle::cli {
 namespace {
@@ -159,7 +159,7 @@ core::Result<conformance::Options> options_of(const Kit& kit) {
   conformance::Options options;
   if (!kit.timeout.empty()) {
     HEDDLE_ASSIGN(options.case_timeout,
-                  parse_duration("--case-timeout", kit.timeout, {milliseconds(100), std::chrono::hours(1)}));
+                  core::parse_duration("--case-timeout", kit.timeout, {milliseconds(100), std::chrono::hours(1)}));
   }
   return options;
 }

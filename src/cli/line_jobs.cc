@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "heddle/core/units.h"
 #include "json.h"
-#include "units.h"
 
 namespace heddle::cli {
 
@@ -29,7 +29,7 @@ core::Result<JobSource::Step> LineJobs::next() {
 Job each_job(const Line& line, const sandbox::quickjs::RunRequest& defaults, Ceilings ceilings) {
   if (line.too_long) {
     return report(OutcomeKind::input_too_large,
-                  fmt::format("line {} has more than {} (--max-input)", line.number, size_text(ceilings.input)));
+                  fmt::format("line {} has more than {} (--max-input)", line.number, core::size_text(ceilings.input)));
   }
   if (const auto fault = check_json(line.text))
     return failed_report(fmt::format("input line {}, column {}: {}", line.number, fault->offset + 1, fault->message));

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "heddle/core/text.h"
-#include "units.h"
+#include "heddle/core/units.h"
 
 namespace heddle::cli {
 namespace {
@@ -148,7 +148,7 @@ core::Result<void> set_filter(LogOptions& options, Given& given, std::string_vie
     HEDDLE_ASSIGN(options.query.since, parse_since(value, now));
     return {};
   }
-  HEDDLE_ASSIGN(options.query.from, parse_count("--from", value, {1, std::uint64_t{1} << 62}));
+  HEDDLE_ASSIGN(options.query.from, core::parse_count("--from", value, {1, std::uint64_t{1} << 62}));
   return {};
 }
 
@@ -181,14 +181,14 @@ core::Result<void> check(const LogOptions& options, const Given& given) {
 
 core::Result<journal::Time> parse_since(std::string_view text, journal::Time now) {
   if (const auto time = point_in_time(text)) return *time;
-  constexpr DurationRange ages{std::chrono::milliseconds(0), std::chrono::hours(24 * 36'500)};
+  constexpr core::DurationRange ages{std::chrono::milliseconds(0), std::chrono::hours(24 * 36'500)};
   std::string age(text);
   std::chrono::milliseconds factor{1};
   if (!age.empty() && age.back() == 'd') {
     age.back() = 'h';
     factor *= 24;
   }
-  const auto duration = parse_duration("--since", age, ages);
+  const auto duration = core::parse_duration("--since", age, ages);
   if (!duration.ok() || text.empty()) {
     return usage(
         fmt::format("--since {}: give an age (90s, 10m, 2h, 7d) or a time in UTC (2026-11-29T18:43:54Z)", text));

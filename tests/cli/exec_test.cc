@@ -210,6 +210,13 @@ TEST_F(Exec, TellsExitsSignalsAndRefusalsApart) {
   const Ended missing = exec("paths.read = [\"/no/such/path\"]\n", {"/bin/echo", "ran"});
   EXPECT_EQ(missing.code, 125);
   EXPECT_TRUE(has(missing.err, "/no/such/path")) << missing.err;
+  for (const char* profile : {"script", "tool", "plugin"}) {
+    const std::string file = folder_.write("other.toml", "profile = \"" + std::string(profile) + "\"\n");
+    const Ended other = run({folder_.path("bin/heddle"), {"exec", "--policy", file, "--", "/bin/echo", "ran"}});
+    EXPECT_EQ(other.code, 125) << profile;
+    EXPECT_TRUE(has(other.err, profile) && has(other.err, "write profile = \"program\"")) << other.err;
+    EXPECT_EQ(other.out, "");
+  }
   const Ended usage = run({folder_.path("bin/heddle"), {"exec", "/bin/true"}});
   EXPECT_EQ(usage.code, 64);
 }

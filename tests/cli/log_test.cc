@@ -362,8 +362,7 @@ TEST_F(RunJournal, KeepsDenials) {
     EXPECT_EQ(kept[at].kind, Kind::jail_applied);
     EXPECT_EQ(kept[at].body->text, R"(["Landlock"])");
     EXPECT_EQ(kept[at + 1].kind, Kind::access_denied);
-    EXPECT_TRUE(
-        has(kept[at + 1].payload, R"x("syscall":"openat","object":"/etc/passwd","rule":"no files")x"))
+    EXPECT_TRUE(has(kept[at + 1].payload, R"x("syscall":"openat","object":"/etc/passwd","rule":"no files")x"))
         << kept[at + 1].payload;
     EXPECT_EQ(kept[at + 2].kind, Kind::outcome);
   }

@@ -17,13 +17,18 @@
 namespace heddle::jail {
 
 void expect_refused(const Row& row, const Policy& policy) {
+  expect_refused(row, policy, kTestPrograms + "heddle-test-guest", {});
+}
+
+void expect_refused(const Row& row, const Policy& policy, const std::string& program,
+                    const std::vector<core::Fd>& more) {
   const InjectedSupervisor injected({row.injection});
   auto supervisor = start_supervisor(injected.path());
   ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
   core::FdPair pair = core::stream_pair().value();
   auto channel = wire::Channel::adopt(std::move(pair.first)).value();
-  const auto guest = supervisor.value().spawn(policy, open_program(kTestPrograms + "heddle-test-guest").value(),
-                                              {"confined"}, std::move(pair.second));
+  const auto guest =
+      supervisor.value().spawn(policy, open_program(program).value(), {"confined"}, std::move(pair.second), more);
   ASSERT_FALSE(guest.ok());
   EXPECT_EQ(guest.error().step, step_name(row.step)) << guest.error().message();
   EXPECT_EQ(guest.error().code, row.code) << guest.error().message();
@@ -53,6 +58,8 @@ std::vector<Row> group_rows() {
 }
 
 Injection prctl_fails(int option) { return {SYS_prctl, EPERM, {{0, kAll, static_cast<unsigned>(option)}}}; }
+
+}  // namespace
 
 // Steps of the supervisor and of the child: the error comes back from spawn().
 std::vector<Row> spawn_rows() {
@@ -95,6 +102,8 @@ std::vector<Row> spawn_rows() {
   }
   return rows;
 }
+
+namespace {
 
 // Steps of confine_self(): the guest itself says so, and ends.
 std::vector<Row> confine_rows() {

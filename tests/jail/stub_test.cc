@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "program_world.h"
+#include "step_row.h"
 
 namespace heddle::jail {
 namespace {
@@ -55,6 +56,25 @@ TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
     EXPECT_EQ(outcome.value().first.take_number("errno").value(), static_cast<unsigned>(row.injection.error));
     EXPECT_EQ(outcome.value().output, "");
   }
+}
+
+// JAIL-11: the steps before the stub, which are those of every guest.
+TEST(Stub, EveryStepBeforeItThatFailsIsNamedAndNothingRuns) {
+  const Program stub = open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub").value();
+  const core::Fd program(::open("/bin/echo", O_RDONLY | O_CLOEXEC));
+  ProgramNeeds needs = plain_needs();
+  needs.namespaces.need = Need::off;
+  const Policy policy = UnsafePolicy::program(stub, program, needs).value();
+  std::vector<core::Fd> more;
+  for (int i = 0; i < 6; ++i) more.emplace_back(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  unsigned tried = 0;
+  for (const Row& row : spawn_rows()) {
+    if ((row.who == Who::root && ::geteuid() != 0) || makes_ruleset(row.step)) continue;
+    SCOPED_TRACE(step_name(row.step));
+    expect_refused(row, policy, stub.path(), more);
+    ++tried;
+  }
+  EXPECT_GE(tried, 25U);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
-#include "units.h"
-
-#include <fmt/format.h>
+#include "heddle/core/units.h"
 
 #include <array>
 #include <optional>
@@ -8,7 +6,7 @@
 
 #include "heddle/core/text.h"
 
-namespace heddle::cli {
+namespace heddle::core {
 namespace {
 
 struct Unit {
@@ -66,27 +64,25 @@ std::optional<std::uint64_t> parse(std::string_view text, std::span<const Unit> 
   return std::nullopt;
 }
 
-core::Error refusal(std::string_view option, std::string_view text, std::string_view wanted) {
-  return core::make_error(core::Errc::invalid_argument,
-                          fmt::format("{} {}", option, core::printable_line(core::bound_text(text, 60))), wanted);
+Error refusal(std::string_view option, std::string_view text, std::string_view wanted) {
+  return make_error(Errc::invalid_argument, std::string(option) + " " + printable_line(bound_text(text, 60)), wanted);
 }
 
 std::string named(std::uint64_t value, std::span<const Unit> units, std::span<const std::string_view> order) {
   for (const std::string_view name : order) {
     for (const Unit& unit : units) {
       if (unit.name == name && value >= unit.factor && value % unit.factor == 0)
-        return fmt::format("{}{}", value / unit.factor, name);
+        return std::to_string(value / unit.factor) + std::string(name);
     }
   }
-  return fmt::format("{}{}", value, order.back());
+  return std::to_string(value) + std::string(order.back());
 }
 
 }  // namespace
 
-core::Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text,
-                                                       DurationRange range) {
-  const auto wanted = fmt::format("give a time from {} to {}, such as 500ms, 2s or 1m", duration_text(range.lowest),
-                                  duration_text(range.highest));
+Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text, DurationRange range) {
+  const auto wanted = "give a time from " + duration_text(range.lowest) + " to " + duration_text(range.highest) +
+                      ", such as 500ms, 2s or 1m";
   const auto value = parse(text, kTimes);
   if (!value) return refusal(option, text, wanted);
   if (*value < static_cast<std::uint64_t>(range.lowest.count()) ||
@@ -95,18 +91,19 @@ core::Result<std::chrono::milliseconds> parse_duration(std::string_view option, 
   return std::chrono::milliseconds(*value);
 }
 
-core::Result<std::uint64_t> parse_size(std::string_view option, std::string_view text, SizeRange range) {
-  const auto wanted = fmt::format("give a size from {} to {}, such as 65536, 512KiB or 64MiB", size_text(range.lowest),
-                                  size_text(range.highest));
+Result<std::uint64_t> parse_size(std::string_view option, std::string_view text, SizeRange range) {
+  const auto wanted = "give a size from " + size_text(range.lowest) + " to " + size_text(range.highest) +
+                      ", such as 65536, 512KiB or 64MiB";
   const auto value = parse(text, kSizes);
   if (!value || *value < range.lowest || *value > range.highest) return refusal(option, text, wanted);
   return *value;
 }
 
-core::Result<std::uint64_t> parse_count(std::string_view option, std::string_view text, SizeRange range) {
+Result<std::uint64_t> parse_count(std::string_view option, std::string_view text, SizeRange range) {
   const auto value = parse(text, kCounts);
   if (!value || *value < range.lowest || *value > range.highest)
-    return refusal(option, text, fmt::format("give a whole number from {} to {}", range.lowest, range.highest));
+    return refusal(option, text,
+                   "give a whole number from " + std::to_string(range.lowest) + " to " + std::to_string(range.highest));
   return *value;
 }
 
@@ -116,4 +113,4 @@ std::string duration_text(std::chrono::milliseconds duration) {
 
 std::string size_text(std::uint64_t bytes) { return named(bytes, kSizes, kSizeOrder); }
 
-}  // namespace heddle::cli
+}  // namespace heddle::core

@@ -1,8 +1,8 @@
-#include "units.h"
+#include "heddle/core/units.h"
 
 #include <gtest/gtest.h>
 
-namespace heddle::cli {
+namespace heddle::core {
 namespace {
 
 using std::chrono::milliseconds;
@@ -83,4 +83,4 @@ TEST(UnitsTest, TextIsShortAndExact) {
 }
 
 }  // namespace
-}  // namespace heddle::cli
+}  // namespace heddle::core
