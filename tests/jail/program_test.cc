@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "group_world.h"
 #include "program_world.h"
 
 namespace heddle::jail {
@@ -143,6 +144,31 @@ TEST(Program, TheQuotaEndsItAndAllItStarted) {
   ASSERT_TRUE(spent.ok()) << spent.error().message();
   EXPECT_EQ(spent.value().output, "");
   EXPECT_EQ(spent.value().death.kind, Death::Kind::denial_quota);
+}
+
+// JAIL-9: a memory hog ends as a whole with its stub, a bomb is refused; the two are told apart.
+TEST(Program, MemoryAndProcessesEndAsAWhole) {
+  if (!GroupPlace::available()) GTEST_SKIP() << GroupPlace::missing();
+  if (!GroupPlace::has_controller("memory") || !GroupPlace::has_controller("pids"))
+    GTEST_SKIP() << "cgroup version 1 owns memory and pids here: shown in the guest kernels";
+  const GroupPlace place;
+  auto supervisor = start_supervisor(kSupervisor, place.options());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  ProgramNeeds needs = plain_needs();
+  needs.limits.processes = 300;
+  needs.limits.group.memory_bytes = GroupLimit{64U << 20, Need::required};
+  needs.limits.group.swap_bytes = GroupLimit{0, Need::if_available};
+  needs.limits.group.processes = GroupLimit{20, Need::required};
+  auto hog = attack(supervisor.value(), "touch_memory", "", needs);
+  ASSERT_TRUE(hog.ok()) << hog.error().message();
+  EXPECT_EQ(hog.value().output, "");
+  EXPECT_EQ(hog.value().death.kind, Death::Kind::out_of_memory) << describe(hog.value().death);
+  auto bomb = attack(supervisor.value(), "many_threads", "", needs);
+  ASSERT_TRUE(bomb.ok()) << bomb.error().message();
+  EXPECT_EQ(bomb.value().output, "errno 11\n");
+  ASSERT_TRUE(bomb.value().death.group);
+  EXPECT_GT(bomb.value().death.group->processes_refused, 0U);
+  EXPECT_EQ(bomb.value().death.group->oom_kills, 0U);
 }
 
 // JAIL-14: what Landlock decides is seen, decided as without, and no denial.

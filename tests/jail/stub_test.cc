@@ -77,5 +77,28 @@ TEST(Stub, EveryStepBeforeItThatFailsIsNamedAndNothingRuns) {
   EXPECT_GE(tried, 25U);
 }
 
+// JAIL-7, JAIL-11: heddle exec requires namespaces unless its policy says otherwise; its root folder stays the host's.
+TEST(Stub, EveryNamespaceStepThatFailsIsNamedAndNothingRuns) {
+  ProgramNeeds needs = plain_needs();
+  needs.namespaces.need = Need::required;
+  {
+    auto supervisor = start_supervisor();
+    ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+    auto probe = run_program(supervisor.value(), {"/bin/true", {}, needs});
+    if (!probe.ok()) GTEST_SKIP() << probe.error().message();
+  }
+  const Program stub = open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub").value();
+  const core::Fd program(::open("/bin/echo", O_RDONLY | O_CLOEXEC));
+  const Policy policy = UnsafePolicy::program(stub, program, needs).value();
+  std::vector<core::Fd> more;
+  for (int i = 0; i < 6; ++i) more.emplace_back(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const Row& row : namespace_rows()) {
+    const bool empties = row.step >= Step::root_create && row.step <= Step::root_detach;
+    if ((row.who == Who::root && ::geteuid() != 0) || empties) continue;
+    SCOPED_TRACE(step_name(row.step));
+    expect_refused(row, policy, stub.path(), more);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::jail
