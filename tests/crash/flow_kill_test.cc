@@ -33,7 +33,11 @@ using journal::testing::Folder;
 using Text = Reply<std::string>;
 
 constexpr int kFlows = 4;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kKills = 40;  // a start is many times slower
+#else
 constexpr int kKills = 200;
+#endif
 constexpr int kDone = 0;
 constexpr int kInDoubtStatus = 5;
 
@@ -175,15 +179,18 @@ class Watch {
       if (found == state.flows.end()) continue;
       for (const auto& [key, effect] : found->second.effects) {
         const auto times = count.find(flow + '/' + key);
+        if (effect.phase == EffectPhase::begun) ++cut_;
         if (settled(effect)) ended_[flow + '/' + key] = times == count.end() ? 0 : times->second;
       }
     }
   }
 
   [[nodiscard]] std::size_t ended() const { return ended_.size(); }
+  [[nodiscard]] int cut() const { return cut_; }  // begun and not ended, each time that it was looked at
 
  private:
   std::map<std::string, int> ended_;
+  int cut_ = 0;
 };
 
 // The operator, who can look at the trace.
@@ -208,8 +215,9 @@ int resolve_all(const Folder& folder, const std::string& generation) {
   return resolved;
 }
 
-// EFF-6, JRN-5: 200 times killed at any moment and started again. No effect whose end is in the journal happens again;
-// one that is not idempotent happens exactly once, whatever became of its process; each flow comes to its end.
+// EFF-6, JRN-5: 200 times (fewer under a sanitizer) killed at any moment and started again. No effect whose end is in
+// the journal happens again; one that is not idempotent happens exactly once, whatever became of its process; each flow
+// comes to its end.
 TEST(FlowKill, NothingThatEndedHappensAgain) {
   const Folder folder;
   std::mt19937 random(std::random_device{}());
@@ -258,7 +266,7 @@ TEST(FlowKill, NothingThatEndedHappensAgain) {
       }
     }
   }
-  EXPECT_GT(resolved, 0) << "no kill hit an effect";
+  EXPECT_GT(watch.cut(), 0) << "no kill hit an effect";
   const auto verified =
       journal::verify(*journal::open_sqlite(folder.file(), {journal::SqliteMode::read_only, {}}).value());
   ASSERT_TRUE(verified.ok()) << verified.error().message();
