@@ -128,11 +128,7 @@ core::Result<int> run(const Arguments& arguments, const std::stop_token& stop) {
   return run.reply.ok() ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace heddle::example
-
-int main(int argc, char** argv) {
-  using heddle::example::read_arguments;
+int run_example(int argc, char** argv) {
   const auto arguments =
       read_arguments(std::span<char* const>(argv + 1, argc > 0 ? static_cast<std::size_t>(argc - 1) : 0));
   if (!arguments) {
@@ -152,10 +148,22 @@ int main(int argc, char** argv) {
     if (sigwait(&interrupt, &signal) == 0) stop.request_stop();
   }).detach();
 
-  const auto status = heddle::example::run(*arguments, stop.get_token());
+  const auto status = run(*arguments, stop.get_token());
   if (!status.ok()) {
     fmt::print(stderr, "heddle_flow_example: {}\n", status.error().message());
     return 1;
   }
   return status.value();
+}
+
+}  // namespace
+}  // namespace heddle::example
+
+int main(int argc, char** argv) {
+  try {
+    return heddle::example::run_example(argc, argv);
+  } catch (const std::exception& thrown) {
+    (void)std::fputs(thrown.what(), stderr);
+    return 1;
+  }
 }

@@ -40,7 +40,7 @@ void have(const Flow& flow, std::string_view key, std::string_view what) {
 }
 
 Text report(const Addresses& scripts, Flow& flow) {
-  const Text data = flow.ask("file.read", flow.input_json());
+  Text data = flow.ask("file.read", flow.input_json());
   if (!data.ok()) return data;
   have(flow, "1", fmt::format("{} bytes of data", data.value().size()));
 
@@ -54,7 +54,7 @@ Text report(const Addresses& scripts, Flow& flow) {
   have(flow, "2.2.1", "the longest names");
 
   json notes = json::array();
-  const Text strict = flow.ask("sandboxEval", evaluation(scripts.strict, data.value()));
+  Text strict = flow.ask("sandboxEval", evaluation(scripts.strict, data.value()));
   if (strict.is_typed()) {
     notes.push_back("the check for official names failed: " + strict.typed().message);
   } else if (!strict.ok()) {
@@ -63,7 +63,7 @@ Text report(const Addresses& scripts, Flow& flow) {
   have(flow, "3",
        strict.is_typed() ? strict.typed().channel + ": " + strict.typed().message : "all have official names");
 
-  const Text mail = flow.ask("mail.send", R"({"to":"everybody","subject":"countries"})");
+  Text mail = flow.ask("mail.send", R"({"to":"everybody","subject":"countries"})");
   if (mail.is_typed()) {
     notes.push_back("nobody was told: " + mail.typed().message);
   } else if (!mail.ok()) {
@@ -77,11 +77,11 @@ Text report(const Addresses& scripts, Flow& flow) {
   whole["notes"] = notes;
   effect::AskOptions patient;
   patient.attempts = 3;
-  const Text published = flow.ask("file.publish", whole.dump(2) + "\n", patient);
+  Text published = flow.ask("file.publish", whole.dump(2) + "\n", patient);
   if (!published.ok()) return published;
   have(flow, "5", "published as " + published.value());
 
-  const Text entry = flow.ask("file.append", json(flow.id() + " published").dump());
+  Text entry = flow.ask("file.append", json(flow.id() + " published").dump());
   if (!entry.ok()) return entry;
   have(flow, "6", "a line in the ledger");
   return published;

@@ -34,9 +34,11 @@ using Text = Reply<std::string>;
 
 constexpr int kFlows = 4;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kKills = 40;  // a start is many times slower
+constexpr int kKills = 40;  // everything is many times slower
+constexpr std::uint32_t kWindow = 500'000;
 #else
 constexpr int kKills = 200;
+constexpr std::uint32_t kWindow = 50'000;  // microseconds
 #endif
 constexpr int kDone = 0;
 constexpr int kInDoubtStatus = 5;
@@ -235,7 +237,7 @@ TEST(FlowKill, NothingThatEndedHappensAgain) {
         if (random() % 8 != 0) {
           ASSERT_EQ(::read(child.ready.get(), &byte, 1), 1);
         }
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 50'000));
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % kWindow));
         static_cast<void>(child.pidfd.send_signal(SIGKILL));
       }
       int status = 0;
