@@ -99,7 +99,9 @@ TEST(QuickJsBackend, OutputBombIsTheEffectsVerdict) {
   for (const auto& backend : {workers(), in_process()}) {
     const auto scripts = std::make_shared<MemoryScripts>();
     const auto effect = SandboxEffect::create(scripts, backend).value();
-    const auto reply = effect->evaluate({scripts->add("'x'.repeat(6 * 1024 * 1024)"), "null", {}, {}});
+    sandbox::SandboxEvalInput input{scripts->add("'x'.repeat(6 * 1024 * 1024)"), "null", {}, {}};
+    input.limits.wall_clock = std::chrono::seconds(60);
+    const auto reply = effect->evaluate(input);
     ASSERT_TRUE(reply.is_typed());
     EXPECT_EQ(reply.typed().limit, Limit::output);
   }

@@ -206,8 +206,8 @@ Finding tells_deaths_apart(const World& world) {
 }
 
 // tests/jail itself, of which what depends on the kernel's way of failing: an injected error for every step, a
-// guest that lies, and a foreign program behind the stub. Its other tests show nothing that the claims here do not, and would take minutes in an emulated
-// machine.
+// guest that lies, and a foreign program behind the stub. Its other tests show nothing that the claims here do not, and
+// would take minutes in an emulated machine.
 Finding failed_steps(const World& world) {
   if (world.kernel().empty()) return skipped("here it is a test by itself");
   const Finding start = starts_or_refuses(world);
