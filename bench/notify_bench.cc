@@ -13,7 +13,7 @@ namespace {
 template <class T>
 T must(core::Result<T> result) {
   if (!result.ok()) {
-    std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
+    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
     std::exit(1);
   }
   if constexpr (!std::is_void_v<T>) return std::move(result).value();

@@ -7,11 +7,12 @@
 #   TESTS     *_test.cc beside the sources; one test program a module, heddle_<name>_test
 #   GUEST     heddle::<name>_guest is the same without sanitizers, for the programs that run on the far side
 #   INTERNAL  not installed: for a module that only Heddle's own programs link
+#   THREADS   it or its tests have threads: TSan runs them
 #
 # What is declared here is what the table of modules in README.md says: the test module_table compares the two, and the
 # test include_boundary holds every #include to it.
 function(heddle_module name)
-  cmake_parse_arguments(arg "GUEST;INTERNAL" "" "HEADERS;SOURCES;PUBLIC;PRIVATE;TESTS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(arg "GUEST;INTERNAL;THREADS" "" "HEADERS;SOURCES;PUBLIC;PRIVATE;TESTS;TEST_LIBS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "heddle_module(${name}): what is ${arg_UNPARSED_ARGUMENTS}?")
   endif()
@@ -65,7 +66,11 @@ function(heddle_module name)
       GTest::gtest_main)
     target_include_directories(${target}_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     set_target_properties(${target}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    heddle_test(${target}_test)
+    if(arg_THREADS)
+      heddle_test(${target}_test THREADS)
+    else()
+      heddle_test(${target}_test)
+    endif()
   endif()
 endfunction()
 
@@ -83,9 +88,10 @@ function(heddle_module_library target sources public private)
   endif()
 endfunction()
 
-# heddle_test(target [ARGS …] [TIMEOUT seconds] [ENVIRONMENT …]): one ctest entry for one test program.
+# heddle_test(target [THREADS] [ARGS …] [TIMEOUT seconds] [ENVIRONMENT …]): one ctest entry for one test program. Those
+# with THREADS have the label `threads` and are what the target heddle_thread_tests builds.
 function(heddle_test target)
-  cmake_parse_arguments(arg "" "TIMEOUT" "ARGS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "TIMEOUT" "ARGS;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -95,6 +101,10 @@ function(heddle_test target)
   add_test(NAME ${target} COMMAND ${target} ${arg_ARGS})
   set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${arg_ENVIRONMENT};${heddle_sanitizer_environment}")
+  if(arg_THREADS)
+    set_property(TEST ${target} APPEND PROPERTY LABELS threads)
+    add_dependencies(heddle_thread_tests ${target})
+  endif()
 endfunction()
 
 # One line a module for the checks of tests/frame: "name: what it links: what its tests link besides". The declared

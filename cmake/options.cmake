@@ -36,6 +36,12 @@ if(HEDDLE_SANITIZE)
   # gcc 12 sees uninitialized members in instrumented code of the standard library's own (std::regex).
   target_compile_options(heddle_sanitizers INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(heddle_sanitizers INTERFACE -fsanitize=${HEDDLE_SANITIZE})
+  # For the tests that a sanitizer's own memory, signals or system calls would mislead.
+  if(HEDDLE_SANITIZE STREQUAL "thread")
+    target_compile_definitions(heddle_sanitizers INTERFACE HEDDLE_UNDER_TSAN)
+  else()
+    target_compile_definitions(heddle_sanitizers INTERFACE HEDDLE_UNDER_ASAN)
+  endif()
   # With fuzzing, what is fuzzed counts its branches.
   if(HEDDLE_FUZZ)
     target_compile_options(heddle_sanitizers INTERFACE -fsanitize=fuzzer-no-link)

@@ -115,7 +115,7 @@ std::string ExecReport::grant_line(Access access, const std::string& path) {
   if (!writable(path)) return "a folder above it, under [paths]: its name cannot be written in TOML";
   std::vector<std::string>& wanted = wanted_[access];
   if (std::find(wanted.begin(), wanted.end(), path) == wanted.end()) wanted.push_back(path);
-  const std::string line = list_line(access, {path});
+  std::string line = list_line(access, {path});
   if (access != Access::execute || policy_.needs.subprocesses == jail::Subprocesses::allowed) return line;
   return fmt::format("at the top of {}: allow_exec = true; {}", file_, line);
 }

@@ -101,9 +101,10 @@ Result<std::uint64_t> parse_size(std::string_view option, std::string_view text,
 
 Result<std::uint64_t> parse_count(std::string_view option, std::string_view text, SizeRange range) {
   const auto value = parse(text, kCounts);
-  if (!value || *value < range.lowest || *value > range.highest)
+  if (!value || *value < range.lowest || *value > range.highest) {
     return refusal(option, text,
                    "give a whole number from " + std::to_string(range.lowest) + " to " + std::to_string(range.highest));
+  }
   return *value;
 }
 

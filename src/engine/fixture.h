@@ -16,14 +16,6 @@
 
 #include "heddle/engine/engine.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define HEDDLE_UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HEDDLE_UNDER_TSAN 1
-#endif
-#endif
-
 namespace heddle::engine {
 
 inline constexpr int kSoft = SIGUSR1;

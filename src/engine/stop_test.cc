@@ -199,7 +199,7 @@ using FaultDeathTest = FaultTest;
 
 // A fault that is not the engine's keeps its meaning.
 TEST_F(FaultDeathTest, OtherFaultsEndTheProcess) {
-#if defined(__SANITIZE_ADDRESS__) || defined(HEDDLE_UNDER_TSAN)
+#if defined(HEDDLE_UNDER_ASAN) || defined(HEDDLE_UNDER_TSAN)
   GTEST_SKIP() << "sanitizers report it in their own way";
 #endif
   void* closed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -48,9 +48,10 @@ std::string advice(const Failure& failure) {
     case Step::group_limit:
       return group_advice(failure);
     case Step::group_enter:
-      if (failure.error == EACCES || not_permitted)
+      if (failure.error == EACCES || not_permitted) {
         return "moving a process there takes the right to write cgroup.procs of the group that holds both: start the "
                "host inside the delegated group";
+      }
       return failure.error == EBUSY ? "the group hands controllers down and so may hold no process" : "";
     case Step::namespaces:
     case Step::map_folder:

@@ -9,4 +9,4 @@ target_compile_definitions(heddle_log_test PRIVATE HEDDLE_FAKE_COMMAND="$<TARGET
   HEDDLE_READ_JOURNAL="${PROJECT_SOURCE_DIR}/examples/journal/read_journal.py")
 set_target_properties(heddle_log_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 add_dependencies(heddle_log_test fake_heddle)
-heddle_test(heddle_log_test)
+heddle_test(heddle_log_test THREADS)

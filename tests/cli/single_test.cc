@@ -258,7 +258,7 @@ TEST_F(Single, HugeFilesAreNotRead) {
     return path;
   };
   const auto limited = [&](Launch launch) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadows count as data
+#if !defined(HEDDLE_UNDER_ASAN) && !defined(HEDDLE_UNDER_TSAN)  // their shadows count as data
     launch.args.insert(launch.args.begin(), {"--data=67108864", launch.program});
     launch.program = "/usr/bin/prlimit";
 #endif

@@ -33,7 +33,7 @@ using journal::testing::Folder;
 using Text = Reply<std::string>;
 
 constexpr int kFlows = 4;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(HEDDLE_UNDER_TSAN) || defined(HEDDLE_UNDER_ASAN)
 constexpr int kKills = 40;  // everything is many times slower
 constexpr std::uint32_t kWindow = 500'000;
 #else

@@ -16,7 +16,7 @@ namespace {
 using core::Errc;
 
 // Sanitizers make opening a journal ten times slower, and what they look for does not depend on which byte it was.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEDDLE_UNDER_ASAN) || defined(HEDDLE_UNDER_TSAN)
 constexpr std::size_t kEveryNth = 29;
 #else
 constexpr std::size_t kEveryNth = 1;

@@ -26,7 +26,7 @@ namespace heddle::journal::testing {
 namespace {
 
 constexpr std::uint32_t kThreads = 8;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEDDLE_UNDER_ASAN) || defined(HEDDLE_UNDER_TSAN)
 constexpr int kRounds = 40;  // the kernel kills in the same way whatever the program is built with
 #else
 constexpr int kRounds = 200;

@@ -50,8 +50,8 @@ TEST(Pending, AnswersWhenNoDescriptorIsLeft) {
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const Pending handle = pending();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);  // UBSan wants a descriptor to look at an object with
   const auto outcome = handle.evaluation->take();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_TRUE(outcome.has_value());
   EXPECT_EQ(outcome.value().kind, Outcome::Kind::infrastructure);
   EXPECT_FALSE(handle.completion.complete(Outcome::ok("1")));
