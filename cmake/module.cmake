@@ -137,21 +137,6 @@ function(heddle_write_modules file)
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()
 
-# heddle_program(name DESTINATION bin|libexec/heddle SOURCES … LIBS …): a trusted program on the host's side, with the
-# host's sanitizers.
-function(heddle_program name)
-  cmake_parse_arguments(arg "" "DESTINATION" "SOURCES;LIBS" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} heddle_flags heddle_sanitizers)
-  target_link_options(${name} PRIVATE -pie)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DESTINATION})
-  if(arg_DESTINATION STREQUAL bin)
-    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} PERMISSIONS ${heddle_program_mode})
-  else()
-    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/heddle PERMISSIONS ${heddle_program_mode})
-  endif()
-endfunction()
-
 # heddle_guest_program(name SOURCES … LIBS …): a program that runs on the far side. Static, without sanitizers, in
 # libexec/heddle; LIBS name the _guest builds of modules.
 function(heddle_guest_program name)

@@ -23,9 +23,14 @@ works() {
 
 # refused CALL WORDS: no script runs, and the error has WORDS.
 refused() {
-  local out rc=0
-  out=$("$without" "$1" -- "$build/bin/heddle" run "$scratch/job.js" 2>&1) || rc=$?
-  if [[ $rc == 15 && $out == *"$2"* && $out != *42* ]]; then echo "without $1: refused"; else bad "$1" "$rc $out"; fi
+  local out error rc=0
+  out=$("$without" "$1" -- "$build/bin/heddle" run "$scratch/job.js" 2>"$scratch/error") || rc=$?
+  error=$(<"$scratch/error")
+  if [[ $rc == 15 && -z $out && $error == *"$2"* ]]; then
+    echo "without $1: refused"
+  else
+    bad "$1" "status $rc, output '$out', error '$error'"
+  fi
 }
 
 # suite CALL PROGRAM FILTER: the tests of PROGRAM that do not use the call themselves pass without it.
