@@ -32,6 +32,10 @@ bool lacks_group(const Failure& failure) {
 
 std::string advice(const Failure& failure) {
   const bool not_permitted = failure.error == EPERM;
+  if (is_namespace_step(failure.step)) {
+    return "the policy requires namespaces and " + why_no_namespaces(failure) +
+           ". Or let the policy do without: namespaces if_available";
+  }
   switch (failure.step) {
     case Step::landlock_version:
     case Step::seal_create:
@@ -53,19 +57,6 @@ std::string advice(const Failure& failure) {
                "host inside the delegated group";
       }
       return failure.error == EBUSY ? "the group hands controllers down and so may hold no process" : "";
-    case Step::namespaces:
-    case Step::map_folder:
-    case Step::root_private:
-    case Step::root_create:
-    case Step::root_mount:
-    case Step::root_pivot:
-    case Step::root_detach:
-    case Step::user_namespace:
-    case Step::map_owner:
-    case Step::map_groups:
-    case Step::map_ids:
-      return "the policy requires namespaces and " + why_no_namespaces(failure) +
-             ". Or let the policy do without: namespaces if_available";
     case Step::clone:
       return failure.error == EAGAIN ? "the limit of processes is reached (ulimit -u, pids.max)"
                                      : (failure.error == ENOMEM ? "the machine is out of memory" : "");

@@ -28,20 +28,6 @@ std::optional<Ending> ending_of(const Fact& fact) {
   return status ? journal::ending_from(*status) : std::nullopt;
 }
 
-EffectPhase phase_of(Ending ending) {
-  switch (ending) {
-    case Ending::success:
-      return EffectPhase::succeeded;
-    case Ending::failure:
-      return EffectPhase::failed;
-    case Ending::error:
-      return EffectPhase::errored;
-    case Ending::cancelled:
-      return EffectPhase::cancelled;
-  }
-  return EffectPhase::errored;
-}
-
 void apply_to(Past& past, const Fact& fact) {
   switch (fact.kind) {
     case Kind::intent:

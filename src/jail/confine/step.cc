@@ -80,4 +80,23 @@ Step find_step(std::string_view name) noexcept {
   return Step::none;
 }
 
+bool is_namespace_step(Step step) noexcept {
+  switch (step) {
+    case Step::namespaces:
+    case Step::map_folder:
+    case Step::root_private:
+    case Step::root_create:
+    case Step::root_mount:
+    case Step::root_pivot:
+    case Step::root_detach:
+    case Step::user_namespace:
+    case Step::map_owner:
+    case Step::map_groups:
+    case Step::map_ids:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace heddle::jail

@@ -207,7 +207,7 @@ class Doctor {
       const char* id;
       const char* name;
       Attempt attempt;
-      bool in_script;  // the network namespace costs 0.6 ms, and a guest without sockets gains nothing by it
+      bool in_script;  // the network namespace costs time, and a guest without sockets gains nothing by it
     };
     const Row rows[] = {
         {"namespace_user", "Namespace: user", machine_.user_namespace, true},

@@ -80,22 +80,7 @@ Step failed_clone(int error) noexcept {
 }
 
 bool refuses_namespaces(const Failure& failure) noexcept {
-  switch (failure.step) {
-    case Step::namespaces:
-    case Step::map_folder:
-    case Step::root_private:
-    case Step::root_create:
-    case Step::root_mount:
-    case Step::root_pivot:
-    case Step::root_detach:
-    case Step::user_namespace:
-    case Step::map_owner:
-    case Step::map_groups:
-    case Step::map_ids:
-      return failure.error != 0;  // 0: ended by a signal
-    default:
-      return false;
-  }
+  return is_namespace_step(failure.step) && failure.error != 0;  // 0: ended by a signal
 }
 
 Failure open_map_folder(int& folder) noexcept {

@@ -9,20 +9,6 @@ namespace heddle::journal {
 namespace {
 
 // A payload of a newer MINOR has at least today's fields, so what is missing here is missing on purpose.
-EffectPhase phase_of(Ending ending) {
-  switch (ending) {
-    case Ending::success:
-      return EffectPhase::succeeded;
-    case Ending::failure:
-      return EffectPhase::failed;
-    case Ending::error:
-      return EffectPhase::errored;
-    case Ending::cancelled:
-      return EffectPhase::cancelled;
-  }
-  return EffectPhase::errored;
-}
-
 std::optional<Ending> ending_in(const Fact& fact) {
   const auto status = json_word(fact.payload, "status");
   return status ? ending_from(*status) : std::nullopt;
@@ -94,6 +80,20 @@ void apply_to_effect(EffectState& effect, const Fact& fact) {
 }
 
 }  // namespace
+
+EffectPhase phase_of(Ending ending) {
+  switch (ending) {
+    case Ending::success:
+      return EffectPhase::succeeded;
+    case Ending::failure:
+      return EffectPhase::failed;
+    case Ending::error:
+      return EffectPhase::errored;
+    case Ending::cancelled:
+      return EffectPhase::cancelled;
+  }
+  return EffectPhase::errored;
+}
 
 void apply(State& state, const Fact& fact) {
   HEDDLE_CHECK(fact.sequence > state.sequence);

@@ -52,7 +52,8 @@ class Policy {
  public:
   /// The profile `script`. Builds the system call filter once: keep the Policy, and copy it. Errc::invalid_argument for
   /// a limit under which no program can start.
-  /// Namespaces cost 0.6 ms a start, and the network's as much again: what has no socket needs none.
+  /// Namespaces cost about as much as a start without them, and the network's as much again (`./dev bench`): what has
+  /// no socket needs none.
   [[nodiscard]] static core::Result<Policy> script(const Limits& limits = {}, const DenialOptions& denials = {},
                                                    const NamespaceOrder& namespaces = {Need::if_available});
 

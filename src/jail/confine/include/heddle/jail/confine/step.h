@@ -84,6 +84,9 @@ const char* step_name(Step step) noexcept;
 /// The step of that name; `none` when there is none.
 Step find_step(std::string_view name) noexcept;
 
+/// The steps that set namespaces up, all of them in the child or in making it.
+bool is_namespace_step(Step step) noexcept;
+
 /// What failed: no allocation, so that it can be made between clone and exec.
 struct Failure {
   Step step = Step::none;

@@ -23,6 +23,9 @@ enum class EffectPhase : std::uint8_t {
   denied,  ///< the host refused it
 };
 
+/// What an OUTCOME with this ending makes of its effect.
+[[nodiscard]] EffectPhase phase_of(Ending ending);
+
 /// Refusals, counted. None of them alone settles an effect but the host's refusal of the effect itself.
 struct Denials {
   std::uint32_t effect = 0;  ///< EFFECT_DENIED
