@@ -66,7 +66,7 @@ core::Result<void> Supervisor::run() {
     if (ready < 0) return core::system_error("epoll_wait");
     if (event.data.u64 == kHostKey) return {};
     if (event.data.u64 != kControlKey) {
-      HEDDLE_TRY(handle(event.data.u64));
+      HEDDLE_TRY(handle(event.data.u64, event.events));
       continue;
     }
     const core::Result<void> served = serve();
@@ -77,21 +77,21 @@ core::Result<void> Supervisor::run() {
 
 void Supervisor::unwatch(const core::Fd& fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd.get(), nullptr); }
 
-core::Result<void> Supervisor::handle(std::uint64_t key) {
+core::Result<void> Supervisor::handle(std::uint64_t key, std::uint32_t events) {
   const auto source = static_cast<Source>(key & 3U);
-  if (source != Source::process) return notified(key >> 2U, source);
+  if (source != Source::process) return notified(key >> 2U, source, events);
   look_at(key >> 2U);
   return {};
 }
 
-core::Result<void> Supervisor::notified(std::uint64_t id, Source source) {
+core::Result<void> Supervisor::notified(std::uint64_t id, Source source, std::uint32_t events) {
   const auto found = guests_.find(id);
   if (found == guests_.end()) return {};
   Guest& guest = found->second;
   jail::Notifier& notifier = guest.notifier;
   const core::Fd& readable = source == Source::socket ? notifier.socket() : notifier.listener();
   if (!readable.valid()) return {};
-  switch (source == Source::socket ? notifier.take_message() : notifier.serve()) {
+  switch (source == Source::socket ? notifier.take_message() : notifier.serve(events)) {
     case jail::Notifier::Verdict::go_on:
       return {};
     case jail::Notifier::Verdict::listen:
@@ -160,7 +160,12 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   reply.set("namespaces", std::uint32_t{spawned.namespaces.bits()});
   reply.set("refused", static_cast<std::uint32_t>(spawned.no_namespaces.step));
   reply.set("errno", static_cast<std::uint32_t>(spawned.no_namespaces.error));
-  return jail::send_packet(control_, reply, {&guest.process.fd()});
+  HEDDLE_TRY(jail::send_packet(control_, reply, {&guest.process.fd()}));
+  // After the reply, so that the host does not wait for it.
+  if (guest.notifier.state() == jail::NotifyState::awaited && guest.notifier.begin() == jail::Notifier::Verdict::kill) {
+    (void)guest.process.send_signal(SIGKILL);  // fails only when it has ended
+  }
+  return {};
 }
 
 core::Result<void> Supervisor::groups(wire::Message& request) {
@@ -214,23 +219,24 @@ core::Result<void> Supervisor::denials(wire::Message& request) {
 core::Result<void> Supervisor::notify(wire::Message& request) {
   std::uint64_t id = 0;
   HEDDLE_ASSIGN(Guest * guest, find(request, id));
+  // A guest says that it is ready after it has passed its listener, but the host's request may be seen first.
+  HEDDLE_TRY(notified(id, Source::socket, EPOLLIN));
   return jail::send_packet(control_, jail::encode_notify(guest->notifier), {});
 }
 
-// Never waits: a guest in the middle of a system call may take a while to die. It is reaped when it has.
+// Never waits: a guest in the middle of a system call may take a while to die. It is reaped when it has. The one
+// request without a reply: the host has seen the end itself, or waited for it as long as it wants to.
 core::Result<void> Supervisor::close(wire::Message& request) {
   std::uint64_t id = 0;
   HEDDLE_ASSIGN(Guest * guest, find(request, id));
   look_at(id);
-  wire::Message reply("closed");
-  jail::encode_ending(guest->ending, reply);
   if (guest->ending.state == jail::Ending::State::alive) {
     (void)guest->process.send_signal(SIGKILL);  // fails only when it has ended meanwhile
     guest->forgotten = true;
   } else {
     guests_.erase(id);
   }
-  return jail::send_packet(control_, reply, {});
+  return {};
 }
 
 void Supervisor::look_at(std::uint64_t id) {

@@ -53,8 +53,8 @@ class Supervisor {
   [[nodiscard]] core::Result<void> notify(wire::Message& request);
   [[nodiscard]] core::Result<void> denials(wire::Message& request);
   [[nodiscard]] core::Result<Guest*> find(wire::Message& request, std::uint64_t& id);
-  [[nodiscard]] core::Result<void> handle(std::uint64_t key);
-  [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source);
+  [[nodiscard]] core::Result<void> handle(std::uint64_t key, std::uint32_t events);
+  [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source, std::uint32_t events);
   [[nodiscard]] core::Result<void> groups(wire::Message& request);
   [[nodiscard]] jail::Failure make_group(jail::SpawnPlan& plan, jail::ControlGroup& group,
                                          jail::AppliedCgroup& applied);

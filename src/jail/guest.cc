@@ -204,7 +204,7 @@ void Guest::close() noexcept {
   if (ended && !death_) (void)wait(core::Deadline::never());
   wire::Message request("close");
   request.set("id", id_);
-  (void)link_->ask(request);  // a dead supervisor has nothing to forget
+  link_->tell(request);
   if (ended && identity_ != 0) link_->give_back_identity(identity_);
   link_.reset();
   process_ = core::Pidfd();

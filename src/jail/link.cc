@@ -33,6 +33,11 @@ core::Result<Packet> Link::ask(const wire::Message& request, const std::vector<c
   return broken(reply.error());
 }
 
+void Link::tell(const wire::Message& request) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (socket_.valid()) (void)send_packet(socket_, request, {});
+}
+
 core::Error Link::broken(const core::Error& cause) {
   if (cause.code == Errc::timed_out) (void)process_.send_signal(SIGKILL);
   end_locked();

@@ -32,6 +32,9 @@ class Link {
     return ask(request, descriptors, core::Deadline::after(request_timeout_));
   }
 
+  /// A request that has no reply. A supervisor that cannot be told is gone, and has nothing to forget.
+  void tell(const wire::Message& request) noexcept;
+
   /// Closes the connection, upon which the supervisor ends its guests and itself; waits, and kills it if it does not.
   void end() noexcept;
 

@@ -115,7 +115,7 @@ std::vector<Row> confine_rows() {
       {Step::filter_check, {SYS_fcntl, EINVAL, {{1, kAll, F_GET_SEALS}}}},
       {Step::filter_read, {SYS_pread64, EIO, {}}},
       {Step::filter_close, {SYS_close, EIO, {{0, kAll, 4}}}},
-      {Step::notify_greet, {SYS_recvfrom, EIO, {{0, kAll, 5}}}},
+      {Step::notify_order, {SYS_recvfrom, EIO, {{0, kAll, 5}}}},
       {Step::filter_load, {SYS_seccomp, EACCES, {{0, kAll, 1}}}},
       {Step::notify_pass, {SYS_sendmsg, EIO, {{0, kAll, 5}}}, Who::anybody, Errc::confinement, {}},
       {Step::notify_close, {SYS_close, EIO, {{0, kAll, 5}}}},

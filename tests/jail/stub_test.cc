@@ -38,7 +38,7 @@ TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
       {"filter_check", {SYS_fcntl, EINVAL, {{1, kAll, F_GET_SEALS}}}},
       {"filter_read", {SYS_pread64, EIO, {}}},
       {"filter_close", {SYS_close, EIO, {{0, kAll, 4}}}},
-      {"notify_greet", {SYS_recvfrom, EIO, {{0, kAll, 5}}}},
+      {"notify_order", {SYS_recvfrom, EIO, {{0, kAll, 5}}}},
       {"notify_pass", {SYS_sendmsg, EIO, {{0, kAll, 5}}}},
       {"notify_close", {SYS_close, EIO, {{0, kAll, 5}}}},
       {"filter_load", {SYS_seccomp, EACCES, {{0, kAll, 1}}}},

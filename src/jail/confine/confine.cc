@@ -81,7 +81,6 @@ Failure enforce(Filters& filters, NotifyWord order, ConfineReport& report) {
   } else {
     report.filter_length = filters.header.notifying;
     report.notifies = true;
-    // Until the supervisor holds it, a refused call would block; there is none on this way.
     const int passed = notify_pass(listener);
     if (passed < 0) return failed(Step::notify_pass, -passed);
     if (::close(listener) != 0) return failed(Step::notify_close, errno);
@@ -89,12 +88,12 @@ Failure enforce(Filters& filters, NotifyWord order, ConfineReport& report) {
   return ::close(kNotifyFd) == 0 ? Failure{} : failed(Step::notify_close, errno);
 }
 
-// Greets the supervisor while it still may look at this process, and enforces what was read.
-Failure greet_and_enforce(Filters& filters, ConfineReport& report) {
+// Only once the supervisor has opened this process's memory may nobody look at it any more.
+Failure hide_and_enforce(Filters& filters, ConfineReport& report) {
   NotifyWord order = NotifyWord::required;
   if (filters.header.notifying != 0) {
-    const int greeted = notify_greet(order);
-    if (greeted < 0) return failed(Step::notify_greet, -greeted);
+    const int heard = notify_order(order);
+    if (heard < 0) return failed(Step::notify_order, -heard);
   }
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed(Step::not_dumpable, errno);
   return enforce(filters, order, report);
@@ -140,7 +139,7 @@ ConfineResult try_confine_self() noexcept {
 
   result.failure = read_filters(filters);
   if (result.failure.step != Step::none) return result;
-  result.failure = greet_and_enforce(filters, result.report);
+  result.failure = hide_and_enforce(filters, result.report);
   return result;
 }
 
@@ -151,7 +150,7 @@ Failure load_filter_only() noexcept {
   // kNotifyFd would be something else.
   if (filters.header.notifying == 0) return failed(Step::filter_check, EINVAL);
   ConfineReport report;
-  return greet_and_enforce(filters, report);
+  return hide_and_enforce(filters, report);
 }
 
 core::Result<ConfineReport> confine_self() noexcept {

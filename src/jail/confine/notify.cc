@@ -46,35 +46,21 @@ int receive_word(NotifyWord& word) {
   }
 }
 
-int hear_done() {
-  NotifyWord reply{};
-  const int heard = receive_word(reply);
-  if (heard < 0) return heard;
-  return reply == NotifyWord::done ? 0 : -EPROTO;
-}
-
 constexpr std::uint8_t byte_of(NotifyWord word) { return static_cast<std::uint8_t>(word); }
 
 }  // namespace
 
-int notify_greet(NotifyWord& order) noexcept {
-  const std::uint8_t hello[] = {byte_of(NotifyWord::hello)};
-  const int sent = send_words(hello, sizeof hello);
-  if (sent < 0) return sent;
+int notify_order(NotifyWord& order) noexcept {
   const int heard = receive_word(order);
   if (heard < 0) return heard;
   return order == NotifyWord::required || order == NotifyWord::if_available ? 0 : -EPROTO;
 }
 
-int notify_pass(int listener) noexcept {
-  const int sent = send_descriptor(byte_of(NotifyWord::listening), listener);
-  return sent < 0 ? sent : hear_done();
-}
+int notify_pass(int listener) noexcept { return send_descriptor(byte_of(NotifyWord::listening), listener); }
 
 int notify_give_up(int error) noexcept {
   const std::uint8_t words[] = {byte_of(NotifyWord::killing), static_cast<std::uint8_t>(error)};
-  const int sent = send_words(words, sizeof words);
-  return sent < 0 ? sent : hear_done();
+  return send_words(words, sizeof words);
 }
 
 }  // namespace heddle::jail

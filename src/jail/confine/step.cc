@@ -58,7 +58,7 @@ constexpr const char* kNames[] = {
     "filter_check",
     "filter_read",
     "filter_close",
-    "notify_greet",
+    "notify_order",
     "not_dumpable",
     "filter_load",
     "notify_pass",

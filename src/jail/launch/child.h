@@ -33,7 +33,6 @@ struct ChildOrders {
   std::uint32_t identity = 0;  // 0: keep
   std::uint32_t user = 0;      // who the guest is in the end, for the maps
   std::uint32_t group = 0;
-  int last_capability = 0;
   NamespaceOrder namespaces;
   Creator creator = Creator::user;
   char* const* arguments = nullptr;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 
 #include "heddle/jail/launch/group_control.h"
 
@@ -165,9 +166,9 @@ core::Result<void> send_packet(const core::Fd& socket, const wire::Message& mess
 }
 
 core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline) {
-  std::string text(kMaxPacketBytes, '\0');
+  const auto text = std::make_unique_for_overwrite<char[]>(kMaxPacketBytes);
   for (;;) {
-    iovec part{text.data(), text.size()};
+    iovec part{text.get(), kMaxPacketBytes};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxPacketDescriptors)] = {};
     msghdr header{};
     header.msg_iov = &part;
@@ -189,7 +190,7 @@ core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadl
     if ((header.msg_flags & MSG_CTRUNC) != 0) return broken("descriptors were lost: too many open files");
     if ((header.msg_flags & MSG_TRUNC) != 0) return broken("too long");
     HEDDLE_ASSIGN(wire::Message message,
-                  wire::Message::parse(std::string_view(text.data(), static_cast<std::size_t>(got))));
+                  wire::Message::parse(std::string_view(text.get(), static_cast<std::size_t>(got))));
     return Packet{std::move(message), std::move(descriptors)};
   }
 }

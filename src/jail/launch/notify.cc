@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -89,11 +90,6 @@ constexpr std::uint32_t kNative = AUDIT_ARCH_AARCH64;
 bool is_listener(const core::Fd& fd) {
   std::uint64_t none = 0;
   return ::ioctl(fd.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &none) != 0 && errno == ENOENT;
-}
-
-bool reply(const core::Fd& socket, NotifyWord word) {
-  const auto byte = static_cast<std::uint8_t>(word);
-  return ::send(socket.get(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof byte;
 }
 
 // A page at a time, so that what ends just before an unmapped page is read as well.
@@ -191,6 +187,18 @@ bool DenialLog::take(DenialRecord& record) {
   return true;
 }
 
+// A guest whose memory cannot be opened (root without CAP_SYS_PTRACE) is denied all the same; its paths stay unknown. A
+// guest that is still in execve is waited for by the kernel, so that it is the new program's memory.
+Notifier::Verdict Notifier::begin() noexcept {
+  const std::string path = "/proc/" + std::to_string(guest_) + "/mem";
+  memory_ = core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto word = static_cast<std::uint8_t>(rules_.order == NotifyOrder::required ? NotifyWord::required
+                                                                                    : NotifyWord::if_available);
+  const bool told = ::send(socket_.get(), &word, sizeof word, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof word;
+  // EPIPE: it has ended already, which is told elsewhere.
+  return told || errno == EPIPE ? Verdict::go_on : Verdict::kill;
+}
+
 Notifier::Verdict Notifier::take_message() noexcept {
   std::uint8_t words[3] = {};
   iovec part{words, sizeof words};
@@ -209,38 +217,27 @@ Notifier::Verdict Notifier::take_message() noexcept {
     std::memcpy(&raw, CMSG_DATA(rights), sizeof raw);
     descriptor = core::Fd(raw);
   }
-  // Its end closed: after the handshake by itself, before it by ending; state() tells the two apart.
-  if (got <= 0) return Verdict::closed;
-  if (state_ != NotifyState::awaited || (header.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0) return Verdict::kill;
+  if (got <= 0) return Verdict::closed;  // it ended before it said anything
+  if ((header.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0) return Verdict::kill;
   switch (static_cast<NotifyWord>(words[0])) {
-    case NotifyWord::hello:
-      return greeted_ || got != 1 ? Verdict::kill : greeted();
     case NotifyWord::listening:
-      if (!greeted_ || got != 1 || !descriptor.valid() || !is_listener(descriptor)) return Verdict::kill;
+      if (got != 1 || !descriptor.valid() || !is_listener(descriptor)) return Verdict::kill;
       listener_ = std::move(descriptor);
-      return conclude(NotifyState::listening);
+      return conclude(NotifyState::listening, Verdict::listen);
     case NotifyWord::killing:
-      if (!greeted_ || got != 2 || rules_.order == NotifyOrder::required) return Verdict::kill;
+      if (got != 2 || rules_.order == NotifyOrder::required) return Verdict::kill;
       error_ = words[1];
-      return conclude(NotifyState::killing);
+      return conclude(NotifyState::killing, Verdict::go_on);
     default:
       return Verdict::kill;
   }
 }
 
-// A guest whose memory cannot be opened (root without CAP_SYS_PTRACE) is denied all the same; its paths stay unknown.
-Notifier::Verdict Notifier::greeted() noexcept {
-  greeted_ = true;
-  const std::string path = "/proc/" + std::to_string(guest_) + "/mem";
-  memory_ = core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const NotifyWord order = rules_.order == NotifyOrder::required ? NotifyWord::required : NotifyWord::if_available;
-  return reply(socket_, order) ? Verdict::go_on : Verdict::kill;
-}
-
-Notifier::Verdict Notifier::conclude(NotifyState state) noexcept {
+// Nothing is heard a second time.
+Notifier::Verdict Notifier::conclude(NotifyState state, Verdict verdict) noexcept {
   state_ = state;
-  if (!reply(socket_, NotifyWord::done)) return Verdict::kill;
-  return state == NotifyState::listening ? Verdict::listen : Verdict::go_on;
+  socket_.reset();
+  return verdict;
 }
 
 // Until that call only the stub's own code has run in the guest, so that what the call points at is the stub's: neither
@@ -291,7 +288,9 @@ Notifier::Verdict Notifier::answer(std::uint64_t id, bool goes_on) noexcept {
   return Verdict::go_on;
 }
 
-Notifier::Verdict Notifier::serve() noexcept {
+Notifier::Verdict Notifier::serve(std::uint32_t events) noexcept {
+  // Hung up: it stays so, and to look again and again would keep the processor from the last one that is just ending.
+  if ((events & POLLIN) == 0) return Verdict::closed;
   Received received{};
   if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &received) != 0) {
     // ENOENT: the caller was killed, or interrupted, meanwhile.

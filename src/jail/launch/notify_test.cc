@@ -1,8 +1,13 @@
 #include "heddle/jail/launch/notify.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -130,25 +135,58 @@ class Handshake : public ::testing::Test {
   Notifier notifier_;
 };
 
-// JAIL-11: what is said out of order, or is not known, ends the guest.
-TEST_F(Handshake, TakesNothingOutOfOrder) {
-  EXPECT_EQ(say({word(NotifyWord::killing), 16}), Notifier::Verdict::kill);
-  EXPECT_EQ(say({word(NotifyWord::listening)}), Notifier::Verdict::kill);
-  EXPECT_EQ(say({word(NotifyWord::done)}), Notifier::Verdict::kill);
+// JAIL-11: what is not known, or not whole, ends the guest.
+TEST_F(Handshake, TakesOnlyWhatItKnows) {
   EXPECT_EQ(say({0}), Notifier::Verdict::kill);
-  EXPECT_EQ(say({word(NotifyWord::hello), 0}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::required)}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::killing)}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::listening), 0}), Notifier::Verdict::kill);
+  EXPECT_EQ(say({word(NotifyWord::listening)}), Notifier::Verdict::kill);  // without one
+  EXPECT_EQ(notifier_.state(), NotifyState::awaited);
+}
+
+TEST_F(Handshake, TellsTheGuestBeforeItAsks) {
+  EXPECT_EQ(notifier_.begin(), Notifier::Verdict::go_on);
+  std::uint8_t said = 0;
+  ASSERT_EQ(::recv(guest_.get(), &said, sizeof said, MSG_DONTWAIT), 1);
+  EXPECT_EQ(said, word(NotifyWord::if_available));
+}
+
+TEST_F(Handshake, OfAGuestThatHasEndedIsNoFailure) {
+  guest_.reset();
+  EXPECT_EQ(notifier_.begin(), Notifier::Verdict::go_on);
+  EXPECT_EQ(notifier_.take_message(), Notifier::Verdict::closed);
   EXPECT_EQ(notifier_.state(), NotifyState::awaited);
 }
 
 TEST_F(Handshake, IsConcludedOnce) {
-  EXPECT_EQ(say({word(NotifyWord::hello)}), Notifier::Verdict::go_on);
-  EXPECT_EQ(say({word(NotifyWord::listening)}), Notifier::Verdict::kill);  // without one
   EXPECT_EQ(say({word(NotifyWord::killing), EBUSY}), Notifier::Verdict::go_on);
   EXPECT_EQ(notifier_.state(), NotifyState::killing);
   EXPECT_EQ(notifier_.error(), EBUSY);
-  EXPECT_EQ(say({word(NotifyWord::hello)}), Notifier::Verdict::kill);
-  guest_.reset();
-  EXPECT_EQ(notifier_.take_message(), Notifier::Verdict::closed);
+  EXPECT_FALSE(notifier_.socket().valid());
+}
+
+// A listener whose last process is ending stays readable: it is put away, not read again and again.
+TEST_F(Handshake, AListenerOfNobodyIsPutAway) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const sock_fprog program{1, &allow};
+    (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const long listener = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    if (listener < 0 || ::dup2(guest_.get(), kNotifyFd) < 0) ::_exit(1);
+    ::_exit(notify_pass(static_cast<int>(listener)) == 0 ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 1) GTEST_SKIP() << "no listener to be had: somebody listens already";
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(notifier_.take_message(), Notifier::Verdict::listen);
+  EXPECT_EQ(notifier_.state(), NotifyState::listening);
+  pollfd item{notifier_.listener().get(), POLLIN, 0};
+  const int ready = ::poll(&item, 1, 0);
+  if (ready == 0) GTEST_SKIP() << "this kernel does not tell (before Linux 5.9)";
+  EXPECT_EQ(notifier_.serve(static_cast<std::uint32_t>(item.revents)), Notifier::Verdict::closed);
 }
 
 TEST(ObjectArguments, AreWhereTheKernelTakesThem) {

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,7 +21,6 @@ namespace heddle::jail {
 namespace {
 
 constexpr std::size_t kStackBytes = 64U << 10;
-constexpr int kHighestCapability = 63;
 
 SpawnResult failed(Step step, int error, int detail = 0) {
   SpawnResult result;
@@ -108,12 +106,6 @@ bool make_lifeline(core::FdPair& lifeline) {
   if (::pipe2(raw, O_CLOEXEC | O_NONBLOCK) != 0) return false;
   lifeline = core::FdPair{core::Fd(raw[0]), core::Fd(raw[1])};
   return true;
-}
-
-int last_capability() {
-  int last = 0;
-  while (last < kHighestCapability && ::prctl(PR_CAPBSET_READ, last + 1, 0, 0, 0) >= 0) ++last;
-  return last;
 }
 
 // Waits for a child that is certain to end, and forgets it.
@@ -225,7 +217,6 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   orders.limits = plan.limits.data();
   orders.limit_count = static_cast<unsigned>(plan.limits.size());
   orders.identity = plan.identity.value_or(0);
-  orders.last_capability = last_capability();
   orders.arguments = arguments.data();
   orders.environment = environment.data();
   orders.user = plan.identity.value_or(::geteuid());

@@ -69,10 +69,10 @@ enum class Step : std::uint16_t {
   filter_check,   ///< the filters' memory is sealed and of a sane size
   filter_read,    ///< the filters read
   filter_close,   ///< their descriptor closed
-  notify_greet,   ///< the supervisor is there and says whether it must have the listener
+  notify_order,   ///< the supervisor is there and says whether it must have the listener
   not_dumpable,   ///< no core, no /proc access by others
   filter_load,    ///< the filter enforced, with a listener where the policy wants one
-  notify_pass,    ///< the supervisor holds the listener, or knows that there is none
+  notify_pass,    ///< the listener, or the word that there is none, is on its way to the supervisor
   notify_close,   ///< the guest's own listener and socket closed; the last
 };
 

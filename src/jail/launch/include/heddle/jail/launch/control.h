@@ -28,7 +28,7 @@
 namespace heddle::jail {
 
 /// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 3;
+inline constexpr std::uint64_t kControlProtocol = 4;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket

@@ -107,10 +107,12 @@ class Notifier {
     kill,    ///< the guest has broken the rules, or used up its quota
   };
 
-  /// The guest said something on socket().
+  /// The guest has been spawned: opens its memory and tells it to go on. `kill`: it could not be told.
+  [[nodiscard]] Verdict begin() noexcept;
+  /// The guest said something on socket(), which is closed once it has said all.
   [[nodiscard]] Verdict take_message() noexcept;
-  /// A refused call waits at listener().
-  [[nodiscard]] Verdict serve() noexcept;
+  /// listener() is ready; `events`: for what (poll(2)). `closed` once nobody is left under the filter.
+  [[nodiscard]] Verdict serve(std::uint32_t events) noexcept;
   /// The guest has ended. Denials and state stay.
   void end() noexcept;
 
@@ -122,8 +124,7 @@ class Notifier {
   [[nodiscard]] DenialLog& log() noexcept { return log_; }
 
  private:
-  [[nodiscard]] Verdict greeted() noexcept;
-  [[nodiscard]] Verdict conclude(NotifyState state) noexcept;
+  [[nodiscard]] Verdict conclude(NotifyState state, Verdict verdict) noexcept;
   [[nodiscard]] bool starts_the_program(const seccomp_notif& call) const;
   [[nodiscard]] bool observes(const seccomp_notif& call) const;
   void look(DenialRecord& record, pid_t caller, ObjectArgument where) const;
@@ -132,7 +133,6 @@ class Notifier {
   NotifyRules rules_;
   NotifyState state_ = NotifyState::off;
   pid_t guest_ = 0;
-  bool greeted_ = false;
   bool quota_spent_ = false;
   bool started_ = false;  // the one program
   int error_ = 0;
