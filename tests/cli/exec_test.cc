@@ -1,11 +1,14 @@
 // heddle exec with the real helper programs. Each denial has the control that shows what it is a denial of.
 #include <gtest/gtest.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -330,6 +333,33 @@ TEST_F(Followed, CurlAndTheNetwork) {
   const Ended plain = exec("", command);
   EXPECT_TRUE(has(plain.err, "run again with --explain")) << plain.err;
   ::close(listening);
+}
+
+// JAIL-14: a call that a signal handler comes into is one call, told once.
+TEST_F(Followed, CallsUnderASignalHandlerAreToldOnce) {
+  if (!fs::exists("/usr/bin/python3")) GTEST_SKIP() << "no python3 here";
+  // The flag is looked at before the program, which is not there.
+  constexpr unsigned kWaitKillable = 1U << 5U;
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable, nullptr) < 0 &&
+      errno == EINVAL) {
+    GTEST_SKIP() << "this kernel cannot (before Linux 5.19)";
+  }
+  const std::string loop = R"(
+import ctypes, errno, os, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+file = sys.argv[1].encode()
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+seen = {errno.errorcode[ctypes.get_errno()] for _ in range(20000) if libc.open(file, os.O_RDONLY) < 0}
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(seen)
+)";
+  const std::string file = folder_.path("data/file");
+  const Ended denied = exec("", {"/usr/bin/python3", "-c", loop, file}, true);
+  EXPECT_EQ(denied.code, 0) << denied.err;
+  EXPECT_EQ(denied.out, "{'EACCES'}\n");
+  EXPECT_TRUE(has(denied.err, "denied: openat \"" + file + "\" for reading, 20000 times")) << denied.err;
 }
 
 // JAIL-8, JAIL-9, JAIL-14: a fork bomb. Where the host has control groups it is known to have hit the limit.

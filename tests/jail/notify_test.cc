@@ -13,7 +13,6 @@ namespace heddle::jail {
 namespace {
 
 using core::Errc;
-constexpr unsigned kAll = ~0U;
 
 struct Attempt {
   int error = -1;  // as the guest saw it; -1: it did not come back
@@ -134,12 +133,13 @@ struct Obstacle {
 class NoListener : public ::testing::TestWithParam<Obstacle> {
  protected:
   NoListener()
-      : injected_(GetParam().error == EBUSY
-                      ? std::vector<Injection>{}
-                      : std::vector<Injection>{{SYS_seccomp,
-                                                GetParam().error,
-                                                {{1, kAll, static_cast<unsigned>(SECCOMP_FILTER_FLAG_NEW_LISTENER)}}}},
-                  GetParam().error == EBUSY ? Outer::listens : Outer::nothing) {}
+      : injected_(
+            GetParam().error == EBUSY
+                ? std::vector<Injection>{}
+                : std::vector<Injection>{{SYS_seccomp,
+                                          GetParam().error,
+                                          {{1, SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_FILTER_FLAG_NEW_LISTENER}}}},
+            GetParam().error == EBUSY ? Outer::listens : Outer::nothing) {}
   core::Result<Supervisor> supervisor() { return start_supervisor(injected_.path()); }
 
  private:

@@ -15,7 +15,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr unsigned kAll = ~0U;
 const std::string kAttacker = kTestPrograms + "heddle-test-attacker";
 
 core::Result<ProgramOutcome> attack(Supervisor& supervisor, const std::string& name, const std::string& parameter = "",
@@ -91,12 +90,13 @@ TEST(Program, MayStartOthersWhereThePolicySaysSo) {
 class NoListenerForAProgram : public ::testing::TestWithParam<int> {
  protected:
   NoListenerForAProgram()
-      : injected_(GetParam() == EBUSY
-                      ? std::vector<Injection>{}
-                      : std::vector<Injection>{{SYS_seccomp,
-                                                GetParam(),
-                                                {{1, kAll, static_cast<unsigned>(SECCOMP_FILTER_FLAG_NEW_LISTENER)}}}},
-                  GetParam() == EBUSY ? Outer::listens : Outer::nothing) {}
+      : injected_(
+            GetParam() == EBUSY
+                ? std::vector<Injection>{}
+                : std::vector<Injection>{{SYS_seccomp,
+                                          GetParam(),
+                                          {{1, SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_FILTER_FLAG_NEW_LISTENER}}}},
+            GetParam() == EBUSY ? Outer::listens : Outer::nothing) {}
   const InjectedSupervisor injected_;
 };
 INSTANTIATE_TEST_SUITE_P(Obstacles, NoListenerForAProgram, ::testing::Values(EBUSY, EINVAL),

@@ -49,6 +49,7 @@ works reboot
 works clone3 openat2 faccessat2 statx rseq process_vm_readv pidfd_getfd
 works fsopen fsconfig fsmount move_mount pivot_root unshare  # namespaces: not there, and reported
 works seccomp:8                                              # SECCOMP_FILTER_FLAG_NEW_LISTENER
+works seccomp:32                                             # SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 works prctl:65                                               # PR_SET_MDWE
 refused landlock_create_ruleset "no Landlock"
 refused landlock_add_rule landlock_rule
@@ -68,5 +69,6 @@ suite fsopen heddle_jail_process_test "Namespaces.*:Verify*:Notifications.*:Spaw
 suite unshare heddle_jail_process_test "Namespaces.*:Verify*:Spawn*"
 suite openat2 heddle_jail_process_test "Verify*:Spawn*:Namespaces.*"
 suite seccomp:8 heddle_pool_test "*-Pool.ExplainsARun:Pool.SaysThatARunUsedUpItsDenials"
+suite seccomp:32 heddle_jail_process_test "Notifications.*:Verify*"
 suite clone3 heddle_pool_test "*"
 exit "$status"

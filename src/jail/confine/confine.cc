@@ -24,6 +24,7 @@ namespace {
 
 constexpr int kSetMdwe = 65;                  // PR_SET_MDWE
 constexpr unsigned long kRefuseExecGain = 1;  // PR_MDWE_REFUSE_EXEC_GAIN
+constexpr unsigned kWaitKillable = 1U << 5U;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 constexpr int kWantedSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
 struct Filters {
@@ -61,6 +62,13 @@ int load(sock_filter* code, std::uint32_t length, unsigned flags) {
   return result < 0 ? -errno : static_cast<int>(result);
 }
 
+// Once the supervisor has taken a call up, only a signal that ends the process gets it out of there. Otherwise a guest
+// whose handlers run often would make the same call, and have it told, again and again. Not before Linux 5.19.
+int load_listening(sock_filter* code, std::uint32_t length) {
+  const int listener = load(code, length, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable);
+  return listener == -EINVAL ? load(code, length, SECCOMP_FILTER_FLAG_NEW_LISTENER) : listener;
+}
+
 // EBUSY: somebody further out (a container's runtime) listens to this process already. EINVAL: a kernel before 5.0.
 bool listener_missing(int error) { return error == EBUSY || error == EINVAL || error == ENOSYS; }
 
@@ -71,7 +79,7 @@ Failure enforce(Filters& filters, NotifyWord order, ConfineReport& report) {
     const int loaded = load(killing, filters.header.killing, 0);
     return loaded < 0 ? failed(Step::filter_load, -loaded) : Failure{};
   }
-  const int listener = load(filters.code, filters.header.notifying, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  const int listener = load_listening(filters.code, filters.header.notifying);
   if (listener < 0) {
     if (order == NotifyWord::required || !listener_missing(-listener)) return failed(Step::filter_load, -listener);
     const int loaded = load(killing, filters.header.killing, 0);
