@@ -1,6 +1,10 @@
 #include "heddle/effect/core/content_address.h"
 
+// SHA256() looks its implementation up anew at each call, and drags the whole library in; these three do neither.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
+
+#include "heddle/core/check.h"
 
 namespace heddle::effect {
 namespace {
@@ -13,8 +17,9 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 ContentAddress ContentAddress::of(std::string_view bytes) {
   static_assert(std::tuple_size_v<Digest> == SHA256_DIGEST_LENGTH);
   Digest digest{};
-  const auto* made = ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  HEDDLE_CHECK(made != nullptr);
+  SHA256_CTX state;
+  HEDDLE_CHECK(::SHA256_Init(&state) == 1 && ::SHA256_Update(&state, bytes.data(), bytes.size()) == 1 &&
+               ::SHA256_Final(digest.data(), &state) == 1);
   return ContentAddress(digest);
 }
 

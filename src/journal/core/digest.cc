@@ -1,8 +1,12 @@
 #include "heddle/journal/core/digest.h"
 
+// SHA256() looks its implementation up anew at each call, and drags the whole library in; these three do neither.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
 #include <algorithm>
+
+#include "heddle/core/check.h"
 
 namespace heddle::journal {
 
@@ -30,7 +34,9 @@ std::optional<Digest> Digest::from_raw(std::string_view raw) {
 
 Digest sha256(std::string_view bytes) {
   Digest digest;
-  ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.bytes.data());
+  SHA256_CTX state;
+  HEDDLE_CHECK(::SHA256_Init(&state) == 1 && ::SHA256_Update(&state, bytes.data(), bytes.size()) == 1 &&
+               ::SHA256_Final(digest.bytes.data(), &state) == 1);
   return digest;
 }
 
