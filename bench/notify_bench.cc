@@ -10,15 +10,6 @@
 namespace heddle::bench {
 namespace {
 
-template <class T>
-T must(core::Result<T> result) {
-  if (!result.ok()) {
-    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(result).value();
-}
-
 constexpr std::uint32_t kCalls = 5'000;
 
 wire::Message next(wire::Channel& channel) {

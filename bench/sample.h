@@ -2,12 +2,25 @@
 // times are one machine's.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "heddle/core/clock.h"
+#include "heddle/core/result.h"
 
 namespace heddle::bench {
+
+/// The value, or the end of the benchmark.
+template <class T>
+T must(core::Result<T> result) {
+  if (!result.ok()) {
+    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
 
 class Sample {
  public:

@@ -25,15 +25,6 @@ namespace {
 constexpr int kRounds = 200;
 const std::string kTrue = HEDDLE_BENCH_TRUE;
 
-template <class T>
-T must(core::Result<T> result) {
-  if (!result.ok()) {
-    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
-    std::exit(1);
-  }
-  return std::move(result).value();
-}
-
 bool run(std::vector<std::string> words) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);

@@ -21,15 +21,6 @@ namespace {
 namespace protocol = sandbox::protocol;
 namespace quickjs = sandbox::quickjs;
 
-template <class T>
-T must(core::Result<T> result) {
-  if (!result.ok()) {
-    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(result).value();
-}
-
 std::string slurp(const std::string& path) {
   const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return must(core::read_all(file, std::size_t{1} << 20));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "args.h"
+#include "complain.h"
 #include "doctor_command.h"
 #include "heddle/core/text.h"
 #include "heddle/sandbox/effect/script_reader.h"
@@ -25,20 +26,6 @@ namespace heddle::cli {
 namespace {
 
 using sandbox::quickjs::RunRequest;
-
-// On standard error; where that cannot be written there is nobody left to tell.
-void complain_lines(std::string_view left) {
-  while (!left.empty()) {
-    const ssize_t wrote = ::write(STDERR_FILENO, left.data(), left.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return;
-    left.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-}
-
-void complain(std::string_view line) { complain_lines(std::string(line) + "\n"); }
-
-void complain_of(const core::Error& error) { complain("heddle: " + core::printable_line(error.message())); }
 
 class OneJob final : public JobSource {
  public:
@@ -219,10 +206,10 @@ class Command {
     } else if (outcome.kind == OutcomeKind::ok) {
       write_line(outcome.value);
     } else {
-      complain(to_text(outcome, script_name_));
+      complain_as_is(to_text(outcome, script_name_) + "\n");
     }
     const int code = finish_output(row_of(outcome.kind).exit_code);
-    if (options_.format == Format::text && outcome.explanation) complain_lines(explanation_text(*outcome.explanation));
+    if (options_.format == Format::text && outcome.explanation) complain_as_is(explanation_text(*outcome.explanation));
     return code;
   }
 
@@ -233,7 +220,7 @@ class Command {
     if (options_.mode == Mode::each) {
       Loaded script = load_script();
       if (auto* instead = std::get_if<Report>(&script)) {
-        complain(to_text(*instead, script_name_));
+        complain_as_is(to_text(*instead, script_name_) + "\n");
         return row_of(instead->kind).exit_code;
       }
       defaults.script = std::move(std::get<std::string>(script));
@@ -255,7 +242,8 @@ class Command {
     const auto result = run_jobs(jobs, *evaluator.value(), limits, signals_, output_, progress,
                                  [&](const Report& given) { write_line(to_json(given)); });
     progress.erase();
-    if (terminal) complain(fmt::format("{} runs, {} ok, {} not ok", result.jobs, result.ok, result.jobs - result.ok));
+    if (terminal)
+      complain_as_is(fmt::format("{} runs, {} ok, {} not ok\n", result.jobs, result.ok, result.jobs - result.ok));
     int code = result.ok == result.jobs ? 0 : kExitSomeNotOk;
     if (result.source_error) code = failed(*result.source_error);
     if (result.cancelled) code = row_of(OutcomeKind::cancelled).exit_code;
@@ -269,7 +257,7 @@ class Command {
   }
 
   static int failed(const core::Error& error) {
-    complain_of(error);
+    complain(error);
     return row_of(OutcomeKind::failed).exit_code;
   }
 
@@ -280,11 +268,7 @@ class Command {
 
   int finish_output(int code) {
     signals_.release();  // no run is left; a reader that does not read is left by the first Ctrl-C
-    output_.finish();
-    if (output_.state() == Output::State::broken_pipe) return kExitBrokenPipe;
-    if (output_.state() == Output::State::good) return code;
-    complain_of(output_.error());
-    return kExitOutput;
+    return finish(output_, code);
   }
 
   const Options options_;
@@ -316,18 +300,14 @@ core::Result<Stdio> complete_stdio() {
 
 int print(Output& output, std::string_view text) {
   output.add(text);
-  output.finish();
-  if (output.state() == Output::State::good) return 0;
-  if (output.state() == Output::State::broken_pipe) return kExitBrokenPipe;
-  complain_of(output.error());
-  return kExitOutput;
+  return finish(output, 0);
 }
 
 }  // namespace
 
 int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   const auto fail = [](const core::Error& error, int code) {
-    complain_of(error);
+    complain(error);
     return code;
   };
   auto stdio = complete_stdio();

@@ -4,19 +4,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "complain.h"
 #include "heddle/core/text.h"
 #include "output.h"
 #include "report.h"
+#include "wrap.h"
 
 namespace heddle::cli {
 namespace {
 
 using jail::Layer;
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 18;
 constexpr const char* kHelp = R"(Tell what this machine lets Heddle enforce: each layer of the boundary, why one
 is missing, and what to do about it. It changes nothing.
@@ -28,35 +28,11 @@ Exit codes: 0 all that a script worker needs is enforced here, 20 it is not,
 64 usage, 74 output not written.
 )";
 
-void complain(const std::string& line) {
-  (void)std::fprintf(stderr, "heddle: %s\n", core::printable_line(line).c_str());
-}
-
-// `text` in lines of at most kColumns: the first begins with `first`, the others with `indent` spaces. A word that is
-// longer stands alone.
-void add_wrapped(std::string& out, const std::string& first, std::size_t indent, std::string_view text) {
-  std::string line = first;
-  const std::string words = core::printable_line(core::bound_text(text));
-  bool empty = true;
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string_view word = std::string_view(words).substr(at, end - at);
-    at = end + 1;
-    if (word.empty()) continue;
-    if (!empty && line.size() + 1 + word.size() > kColumns) {
-      out += line + '\n';
-      line.assign(indent, ' ');
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-  }
-  out += line + '\n';
-}
+// What the machine says of itself may hold anything.
+std::string shown(std::string_view text) { return shown_text(core::bound_text(text)); }
 
 void add_labelled(std::string& out, std::string_view label, std::string_view text) {
-  if (!text.empty()) add_wrapped(out, fmt::format("{:>{}}  ", label, kIndent - 2), kIndent, text);
+  if (!text.empty()) add_wrapped(out, fmt::format("{:>{}}  ", label, kIndent - 2), kIndent, shown(text));
 }
 
 void add_layers(std::string& out, const jail::Diagnosis& diagnosis, Layer::Need need) {
@@ -67,7 +43,7 @@ void add_layers(std::string& out, const jail::Diagnosis& diagnosis, Layer::Need 
                            : jail::state_name(layer.state);
     std::string line = fmt::format("  {:<10}  {:<38} {}", mark, layer.name, layer.version);
     line.erase(line.find_last_not_of(' ') + 1);
-    if (line.size() > kColumns) line.resize(kColumns);
+    if (line.size() > kTerminalColumns) line.resize(kTerminalColumns);
     out += line + '\n';
     add_labelled(out, "why", layer.reason);
     add_labelled(out, "do", layer.advice);
@@ -83,19 +59,11 @@ std::string where(const jail::Machine& machine) {
   return text;
 }
 
-int finish(Output& output, int code) {
-  output.finish();
-  if (output.state() == Output::State::broken_pipe) return kExitBrokenPipe;
-  if (output.state() == Output::State::good) return code;
-  complain(output.error().message());
-  return kExitOutput;
-}
-
 }  // namespace
 
 std::string doctor_text(const jail::Machine& machine, const jail::Diagnosis& diagnosis) {
   std::string out;
-  add_wrapped(out, "", 0, where(machine));
+  add_wrapped(out, "", 0, shown(where(machine)));
   out += "\nWhat every script worker needs\n";
   add_layers(out, diagnosis, Layer::Need::required);
   out += "\nFurther layers\n";
@@ -143,7 +111,7 @@ int run_doctor(const std::vector<std::string>& args, const std::function<jail::M
   }
   auto output = Output::open(STDOUT_FILENO);
   if (!output.ok()) {
-    complain(output.error().message());
+    complain(output.error());
     return kExitOutput;
   }
   if (help) {

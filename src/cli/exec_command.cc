@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "complain.h"
 #include "exec_report.h"
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
@@ -29,12 +30,6 @@ constexpr std::size_t kMaxPolicyBytes = std::size_t{1} << 20;
 constexpr std::chrono::seconds kStartTime{30};
 constexpr std::chrono::seconds kDrainTime{2};
 constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a bounded number of denials
-
-void complain(std::string_view line) {
-  const std::string text = "heddle: " + core::printable_line(line) + "\n";
-  // Where standard error cannot be written there is nobody left to tell.
-  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
-}
 
 struct Failure {
   int code = kExitNotRun;
@@ -109,7 +104,7 @@ class Execution {
   int run() {
     const core::Result<int> code = attempt();
     if (code.ok()) return code.value();
-    complain(code.error().message());
+    complain(code.error());
     return kExitNotRun;
   }
 
@@ -244,7 +239,7 @@ class Execution {
                                      input_.wanted(), output_.wanted(), errors_.wanted()};
       const core::Deadline wait = core::Deadline::earlier(deadline, look);
       if (::poll(items.data(), items.size(), wait.poll_ms()) < 0 && errno != EINTR) {
-        complain(core::system_error("poll").message());
+        complain(core::system_error("poll"));
         return kExitNotRun;
       }
       if (items[1].revents != 0 && signals_.take()) return kExitCancelled;
@@ -288,7 +283,7 @@ class Execution {
     }
     if (message.ok()) {
       const core::Error error = told(std::move(message).value());
-      complain(error.message());
+      complain(error);
       return error.step == "execute the program" ? kExitNoProgram : kExitNotRun;
     }
     const auto death = guest.wait(core::Deadline::after(kDrainTime));

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
+#include "complain.h"
 #include "fact_text.h"
 #include "heddle/core/text.h"
 #include "heddle/journal/core/replay.h"
@@ -32,8 +32,6 @@ constexpr auto kOpenPatience = std::chrono::seconds(30);
 constexpr int kLookMs = 100;  // how often a wait for a slow reader looks at the stop
 // Bodies come with their facts, so a page is what memory holds at a time.
 constexpr std::size_t kPageFacts = 100;
-
-void complain(std::string_view line) { (void)std::fprintf(stderr, "heddle: %s\n", shown_text(line).c_str()); }
 
 // What to do next, where the message does not say so itself.
 std::string_view advice_for(Errc code) {
@@ -194,15 +192,6 @@ class LogCommand {
   std::unique_ptr<journal::Store> store_;
 };
 
-int finish(Output& output, int code) {
-  if (code == kExitBrokenPipe) return code;
-  output.finish();
-  if (output.state() == Output::State::broken_pipe) return kExitBrokenPipe;
-  if (output.state() == Output::State::good) return code;
-  complain(output.error().message());
-  return kExitOutput;
-}
-
 }  // namespace
 
 int run_log(const std::vector<std::string>& args) {
@@ -213,12 +202,12 @@ int run_log(const std::vector<std::string>& args) {
   }
   auto signals = Signals::install();
   if (!signals.ok()) {
-    complain(signals.error().message());
+    complain(signals.error());
     return row_of(OutcomeKind::failed).exit_code;
   }
   auto output = Output::open(STDOUT_FILENO);
   if (!output.ok()) {
-    complain(output.error().message());
+    complain(output.error());
     return kExitOutput;
   }
   if (options.value().mode == LogMode::help) {
@@ -227,7 +216,7 @@ int run_log(const std::vector<std::string>& args) {
   }
   auto interrupt = Interrupt::start(signals.value(), output.value());
   if (!interrupt.ok()) {
-    complain(interrupt.error().message());
+    complain(interrupt.error());
     return row_of(OutcomeKind::failed).exit_code;
   }
   const int code = LogCommand(std::move(options).value(), output.value(), *interrupt.value()).run();
@@ -235,7 +224,7 @@ int run_log(const std::vector<std::string>& args) {
   interrupt.value().reset();  // before the output that it watches is closed
   signals.value().release();  // what is left to write can wait for a reader; Ctrl-C ends that
   if (stopped && code != 0) return code;
-  return finish(output.value(), code);
+  return code == kExitBrokenPipe ? code : finish(output.value(), code);
 }
 
 }  // namespace heddle::cli

@@ -1,14 +1,11 @@
 // `heddle log`, `heddle log verify` and `heddle replay` as a process, on journals that are made here.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -184,35 +181,11 @@ TEST_F(Log, ReadsWhatItMayNotWrite) {
   EXPECT_TRUE(has(ended.err, "read it as its owner, or copy it")) << ended.err;
 }
 
-struct Terminal {
-  core::Fd ours;
-  core::Fd theirs;
-};
-
-Terminal open_terminal() {
-  Terminal terminal;
-  terminal.ours = core::Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-  EXPECT_EQ(::grantpt(terminal.ours.get()), 0);
-  EXPECT_EQ(::unlockpt(terminal.ours.get()), 0);
-  std::array<char, 64> name{};
-  EXPECT_EQ(::ptsname_r(terminal.ours.get(), name.data(), name.size()), 0);
-  terminal.theirs = core::Fd(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
-  EXPECT_TRUE(terminal.theirs.valid());
-  return terminal;
-}
-
 std::string on_terminal(Launch launch) {
-  const Terminal terminal = open_terminal();
-  launch.out = given_stream(terminal.theirs.get());
+  const Terminal terminal;
+  launch.out = terminal.stream();
   EXPECT_EQ(run(launch).code, 0);
-  std::string text;
-  std::array<char, 4096> chunk;
-  for (pollfd wait{terminal.ours.get(), POLLIN, 0}; ::poll(&wait, 1, 0) > 0;) {
-    const ssize_t got = ::read(terminal.ours.get(), chunk.data(), chunk.size());
-    if (got <= 0) break;
-    text.append(chunk.data(), static_cast<std::size_t>(got));
-  }
-  return text;
+  return terminal.shown();
 }
 
 // JRN-4, JRN-7: colours are ours, for a terminal that wants them; a guest has none.

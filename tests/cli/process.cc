@@ -59,6 +59,22 @@ bool read_some(const Fd& fd, std::string& to) {
 
 }  // namespace
 
+Terminal::Terminal() : ours_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+  std::array<char, 64> name{};
+  HEDDLE_CHECK(ours_.valid() && ::grantpt(ours_.get()) == 0 && ::unlockpt(ours_.get()) == 0 &&
+               ::ptsname_r(ours_.get(), name.data(), name.size()) == 0);
+  theirs_ = Fd(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  HEDDLE_CHECK(theirs_.valid());
+}
+
+std::string Terminal::shown() const {
+  std::string text;
+  for (pollfd wait{ours_.get(), POLLIN, 0}; ::poll(&wait, 1, 0) > 0;) {
+    if (!read_some(ours_, text)) break;
+  }
+  return text;
+}
+
 Process::Process(const Launch& launch) {
   (void)::signal(SIGPIPE, SIG_IGN);  // a program that ends without reading its input must not end the tests
   posix_spawn_file_actions_t actions;

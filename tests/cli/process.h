@@ -40,6 +40,20 @@ struct Ended {
   std::string err;
 };
 
+/// A pseudo-terminal of the test's own.
+class Terminal {
+ public:
+  Terminal();
+  /// The program's side of it.
+  [[nodiscard]] Stream stream() const { return given_stream(theirs_.get()); }
+  /// What stands there by now.
+  [[nodiscard]] std::string shown() const;
+
+ private:
+  core::Fd ours_;
+  core::Fd theirs_;
+};
+
 /// Killed and reaped when it is destroyed.
 class Process {
  public:
