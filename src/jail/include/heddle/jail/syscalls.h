@@ -1,5 +1,5 @@
 // The system calls of each profile, as a table: the filter is made from it, the tests check the filter against it, and
-// the guide prints it.
+// docs/guide/syscalls.md is what the filters answer.
 #pragma once
 
 #include <cstddef>
