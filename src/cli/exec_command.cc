@@ -80,10 +80,12 @@ core::Result<jail::ProgramFile> load_policy(const std::string& path) {
   HEDDLE_ASSIGN(const std::string text, core::read_all(file, kMaxPolicyBytes));
   HEDDLE_ASSIGN(auto policy, jail::parse_policy(text, path));
   if (auto* const program = std::get_if<jail::ProgramFile>(&policy)) return std::move(*program);
-  return core::make_error(Errc::invalid_argument, "read the policy",
-                          path +
-                              ": the profile \"script\" is for scripts, and exec starts programs: write profile = "
-                              "\"program\"");
+  const char* whose = "\"script\" is for scripts";
+  if (std::holds_alternative<jail::ToolFile>(policy)) whose = "\"tool\" is for Heddle's own tool runner";
+  if (std::holds_alternative<jail::PluginFile>(policy)) whose = "\"plugin\" is for Heddle's own plugin host";
+  return core::make_error(
+      Errc::invalid_argument, "read the policy",
+      path + ": the profile " + whose + ", and exec starts foreign programs: write profile = \"program\"");
 }
 
 // What the stub reads: the number of arguments, the arguments, the environment, a NUL after each.

@@ -15,7 +15,7 @@ std::string plural(std::uint64_t count, const std::string& one) {
 
 std::string landlock_text(int abi, Profile profile) {
   std::string text = "Landlock ABI " + std::to_string(abi);
-  if (profile == Profile::script) text += ": no file, no execute";
+  if (profile != Profile::program) text += ": no file, no execute";
   if (abi < 4) text += "; TCP is the filter's alone (from Linux 6.7)";
   if (abi < 6) text += "; signals and abstract sockets are the filter's alone (from Linux 6.12)";
   return text;
@@ -37,8 +37,8 @@ std::string notified_text(const AppliedPolicy& applied) {
       return "refused calls get EPERM and are reported; number " + std::to_string(applied.denial_quota) + " ends it" +
              (applied.observes ? "; what Landlock decides is reported too" : "");
     case Notified::killing:
-      return std::string(applied.profile == Profile::script ? "a refused call ends it and is not named"
-                                                            : "refused calls get EPERM and are not named") +
+      return std::string(applied.profile != Profile::program ? "a refused call ends it and is not named"
+                                                             : "refused calls get EPERM and are not named") +
              ": no notifications here (" + core::errno_text(applied.notified_error) + ")";
   }
   return {};

@@ -88,6 +88,10 @@ std::string denial_hint(const SyscallTable& table, const std::string& syscall) {
   switch (table.profile) {
     case Profile::script:
       return "no line of a policy allows it to a script: do it in the host and hand the result in as input";
+    case Profile::tool:
+    case Profile::plugin:
+      return "no line of a policy allows it to a " + std::string(profile_name(table.profile)) +
+             ": what it may reach its host gives it over the channel";
     case Profile::program:
       if (syscall == "execve" || syscall == "execveat") return "allow_exec, and the program granted execute";
       return "no line of a policy allows it to a program";

@@ -96,6 +96,16 @@ core::Result<void> Guest::verify_confined() const {
   return verify_notified();
 }
 
+core::Result<void> Guest::verify_narrowed() const {
+  if (!link_) return core::make_error(Errc::closed, "verify a guest's second filter");
+  const core::Result<ProcessStatus> status = read_status(pid_, process_);
+  if (!status.ok()) return not_confined(status.error().message());
+  if (status.value().seccomp_filters < link_->outer_filters() + 2) {
+    return not_confined("it has not loaded its second system call filter");
+  }
+  return {};
+}
+
 core::Result<void> Guest::verify_group() const {
   if (cgroup_.path.empty()) return {};
   const core::Result<std::string> group = read_group(pid_, process_);

@@ -64,8 +64,12 @@ core::Result<Policy> Policy::make(State state) {
     state.one_program = starts_one(table);
   }
   HEDDLE_ASSIGN(state.killing_filter, build_filter(table, Hearing::nobody));
-  HEDDLE_ASSIGN(state.sealed_filter,
-                core::sealed_memory("heddle-filter", pack_filters(state.filter, state.killing_filter)));
+  if (state.taken.count != 0) {
+    HEDDLE_ASSIGN(state.second_filter, build_second_filter(state.taken));
+  }
+  HEDDLE_ASSIGN(
+      state.sealed_filter,
+      core::sealed_memory("heddle-filter", pack_filters(state.filter, state.killing_filter, state.second_filter)));
   return Policy(std::make_shared<const State>(std::move(state)));
 }
 

@@ -40,7 +40,7 @@ TEST(Policy, IsImmutable) {
   EXPECT_EQ(::pwrite(fd, "x", 1, 0), -1);
   EXPECT_EQ(::ftruncate(fd, 0), -1);
   EXPECT_EQ(::fcntl(fd, F_GET_SEALS), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-  const std::string packed = pack_filters(policy.filter(), policy.killing_filter());
+  const std::string packed = pack_filters(policy.filter(), policy.killing_filter(), {});
   std::string bytes(packed.size() + 1, '\0');
   ASSERT_EQ(::pread(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(packed.size()));
   bytes.pop_back();

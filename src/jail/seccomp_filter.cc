@@ -60,11 +60,7 @@ void notify_in_place_of_stand_in(std::string& program) {
   }
 }
 
-}  // namespace
-
-core::Result<std::string> build_filter(const SyscallTable& table, Hearing hearing) {
-  const bool kill = table.unheard == Unheard::kill && hearing == Hearing::nobody;
-  const std::uint32_t otherwise = kill ? SCMP_ACT_KILL_PROCESS : action(Answer::denied, hearing);
+core::Result<std::string> build(const SyscallTable& table, Hearing hearing, std::uint32_t otherwise) {
   const std::unique_ptr<void, Release> context(::seccomp_init(otherwise));
   if (!context) return failed("seccomp_init", -ENOMEM);
   // JAIL-4: another architecture's call ends the process; x32 counts as one.
@@ -98,6 +94,17 @@ core::Result<std::string> build_filter(const SyscallTable& table, Hearing hearin
   return program;
 }
 
+}  // namespace
+
+core::Result<std::string> build_filter(const SyscallTable& table, Hearing hearing) {
+  const bool kill = table.unheard == Unheard::kill && hearing == Hearing::nobody;
+  return build(table, hearing, kill ? SCMP_ACT_KILL_PROCESS : action(Answer::denied, hearing));
+}
+
+core::Result<std::string> build_second_filter(const SyscallTable& taken) {
+  return build(taken, Hearing::nobody, SCMP_ACT_ALLOW);
+}
+
 std::vector<int> observed_calls(const SyscallTable& table) {
   std::set<int> numbers;
   for (const SyscallRule& rule : table) {
@@ -111,15 +118,16 @@ bool starts_one(const SyscallTable& table) {
   return std::any_of(table.begin(), table.end(), [](const SyscallRule& rule) { return rule.answer == Answer::first; });
 }
 
-std::string pack_filters(std::string_view notifying, std::string_view killing) {
+std::string pack_filters(std::string_view notifying, std::string_view killing, std::string_view second) {
   const auto length = [](std::string_view program) {
     return static_cast<std::uint32_t>(program.size() / sizeof(sock_filter));
   };
-  const FilterHeader header{length(notifying), length(killing)};
+  const FilterHeader header{length(notifying), length(killing), length(second)};
   std::string packed(sizeof header, '\0');
   std::memcpy(packed.data(), &header, sizeof header);
   packed += notifying;
   packed += killing;
+  packed += second;
   return packed;
 }
 

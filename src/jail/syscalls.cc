@@ -101,6 +101,10 @@ const char* profile_name(Profile profile) noexcept {
   switch (profile) {
     case Profile::script:
       return "script";
+    case Profile::tool:
+      return "tool";
+    case Profile::plugin:
+      return "plugin";
     case Profile::program:
       return "program";
   }

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -136,8 +138,9 @@ int many_threads(const std::string&) {
   constexpr int kThreads = 150;
   std::vector<pthread_t> threads;
   int result = 0;
+  // With a call that every policy lets through.
   const auto wait = [](void*) -> void* {
-    for (;;) ::pause();
+    for (;;) ::poll(nullptr, 0, -1);
   };
   while (threads.size() < kThreads && result == 0) {
     pthread_t thread{};
@@ -145,6 +148,16 @@ int many_threads(const std::string&) {
     if (result == 0) threads.push_back(thread);
   }
   return result;
+}
+int one_thread(const std::string&) {
+  pthread_t thread{};
+  const int result = ::pthread_create(
+      &thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr);
+  return result == 0 ? ::pthread_join(thread, nullptr) : result;
+}
+int take_a_nap(const std::string&) {
+  const timespec pause{0, 1'000'000};
+  return outcome(::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, nullptr));
 }
 // Parameter: a pid; in the control its own.
 int read_process(const std::string& pid) {
@@ -229,6 +242,8 @@ const Attack kProcessAttacks[] = {
     {"clone_apart", "clone into a user namespace", clone_apart},
     {"modify_ldt", "read the local descriptor table", change_descriptors},
     {"add_key", "add a key", add_key},
+    {"thread", "start a thread", one_thread},
+    {"nap", "sleep a millisecond", take_a_nap},
     {"many_threads", "start threads without end", many_threads},
     {"process_vm_readv", "read another process's memory", read_process},
     {"kill", "signal the host", signal_host},

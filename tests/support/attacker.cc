@@ -6,6 +6,8 @@
 //            launched  as the supervisor started it, before confine_self()
 //            sealed    with the second Landlock ruleset, without the filter
 //            confined  as a worker runs
+//            narrowed  and with a second filter, as a plugin host runs
+//            thread    the same; the attack in a thread that was there before the second filter
 //            program   as the stub starts a program: no channel, the outcome as a line on standard output
 //   → {"op":"attack","name":ATTACK,"errno":N}, 0 for success; or it is ended by SIGSYS. As a line: "errno N"
 //
@@ -26,7 +28,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <string_view>
+#include <thread>
 
 #include "heddle/core/clock.h"
 #include "heddle/core/text.h"
@@ -97,9 +101,34 @@ wire::Message facts(char** environment) {
 bool reach(std::string_view stage) {
   if (stage == "free" || stage == "launched") return true;
   if (stage == "confined") return jail::try_confine_self().failure.step == jail::Step::none;
+  if (stage == "narrowed" || stage == "thread") {
+    return reach("confined") && jail::narrow_self().step == jail::Step::none;
+  }
   if (stage != "sealed") return false;
   const core::Fd ruleset(jail::landlock_deny_all(jail::landlock_abi()));
   return ruleset.valid() && jail::landlock_enforce(ruleset.get()) == 0;
+}
+
+void report(wire::Channel& channel, const Attack& attack, int outcome) {
+  wire::Message message("attack");
+  message.set("name", std::string(attack.name)).set("errno", static_cast<std::uint32_t>(outcome));
+  say(channel, message);
+}
+
+int attack_from_thread(wire::Channel& channel, const Attack& attack, const std::string& parameter) {
+  if (!reach("confined")) return kUsage;
+  std::promise<void> narrowed;
+  int outcome = 0;
+  std::thread thread([&] {
+    narrowed.get_future().wait();
+    outcome = attack.attempt(parameter);
+  });
+  if (jail::narrow_self().step != jail::Step::none) ::_exit(kUsage);
+  say(channel, wire::Message("armed"));
+  narrowed.set_value();
+  thread.join();
+  report(channel, attack, outcome);
+  return 0;
 }
 
 int print(const std::string& line) { return core::write_all(core::Fd(::dup(1)), line + "\n").ok() ? 0 : kUsage; }
@@ -132,11 +161,10 @@ int run(int argc, char** argv, char** environment) {
   if (attack == nullptr) return kUsage;
   const std::string parameter = argc > 3 ? argv[3] : "";
   jail::prepare();
+  if (stage == "thread") return attack_from_thread(channel, *attack, parameter);
   if (!reach(stage)) return kUsage;
   say(channel, wire::Message("armed"));  // what is not armed proves nothing
-  wire::Message message("attack");
-  message.set("name", name).set("errno", static_cast<std::uint32_t>(attack->attempt(parameter)));
-  say(channel, message);
+  report(channel, *attack, attack->attempt(parameter));
   return 0;
 }
 

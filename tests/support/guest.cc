@@ -58,6 +58,7 @@ void idle(wire::Channel& channel) {
 }  // namespace
 
 // Arguments: "confined" | "bare" (says ready without confining itself) | "spin" (confined, then busy for ever)
+//   | "narrowed" (and its second filter loaded)
 //   | "mute" (a filter that allows everything, and nothing said to the supervisor)
 //   | "deaf" (confined, every signal blocked, never reads) | "eat" (confined, then takes memory without end)
 //   | "family" (not confined, three children) | "breed" (not confined, children until refused, then status 9)
@@ -74,7 +75,8 @@ int main(int argc, char** argv) {
     const sock_fprog program{1, all};
     if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &program) != 0) return 4;
   } else if (mode != "bare" && mode != "family" && mode != "breed") {
-    const jail::ConfineResult result = jail::try_confine_self();
+    jail::ConfineResult result = jail::try_confine_self();
+    if (mode == "narrowed" && result.failure.step == jail::Step::none) result.failure = jail::narrow_self();
     if (result.failure.step != jail::Step::none) {
       wire::Message refusal("refused");
       refusal.set("step", static_cast<std::uint32_t>(result.failure.step));

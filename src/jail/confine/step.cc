@@ -63,6 +63,7 @@ constexpr const char* kNames[] = {
     "filter_load",
     "notify_pass",
     "notify_close",
+    "second_filter",
 };
 static_assert(sizeof kNames / sizeof kNames[0] == kStepCount);
 

@@ -225,6 +225,23 @@ core::Result<ScriptFile> read_script(const Reader& reader, const toml::table& ta
   return policy;
 }
 
+// A script's keys, and how many threads and descriptors.
+template <class Needs>
+core::Result<void> read_threaded(const Reader& reader, const toml::table& table, const std::string& file,
+                                 Needs& needs) {
+  Common common(needs.limits, needs.denials);
+  std::vector<Reader::Key> limits = common.limit_keys(reader, needs.limits);
+  limits.push_back({"open_files", reader.count(needs.limits.open_files, 16, 1 << 20)});
+  limits.push_back({"processes", reader.count(needs.limits.processes, 1, 1 << 20)});
+  std::vector<Reader::Key> keys = common.keys(reader, needs.namespaces, needs.denials,
+                                              {{"required", Notifications::required},
+                                               {"if_available", Notifications::if_available},
+                                               {"off", Notifications::off}});
+  keys.push_back({"limits", reader.section("limits", std::move(limits))});
+  HEDDLE_TRY(reader.table(table, "", keys));
+  return common.apply(file, needs.namespaces, needs.denials, needs.limits);
+}
+
 core::Result<ProgramFile> read_program(const Reader& reader, const toml::table& table, const std::string& file) {
   ProgramFile policy;
   ProgramNeeds& needs = policy.needs;
@@ -275,7 +292,7 @@ core::Result<ProgramFile> read_program(const Reader& reader, const toml::table& 
 
 }  // namespace
 
-core::Result<std::variant<ScriptFile, ProgramFile>> parse_policy(std::string_view text, const std::string& file) {
+core::Result<PolicyFile> parse_policy(std::string_view text, const std::string& file) {
   const Reader reader(file);
   if (const std::size_t at = core::invalid_utf8_at(text); at != std::string_view::npos) {
     return core::make_error(Errc::invalid_argument, "read the policy",
@@ -293,21 +310,23 @@ core::Result<std::variant<ScriptFile, ProgramFile>> parse_policy(std::string_vie
   HEDDLE_ASSIGN(const std::string profile, reader.text_of(*node));
   if (profile == "script") {
     HEDDLE_ASSIGN(ScriptFile script, read_script(reader, parsed.table(), file));
-    return std::variant<ScriptFile, ProgramFile>(std::move(script));
+    return PolicyFile(std::move(script));
   }
   if (profile == "program") {
     HEDDLE_ASSIGN(ProgramFile program, read_program(reader, parsed.table(), file));
-    return std::variant<ScriptFile, ProgramFile>(std::move(program));
+    return PolicyFile(std::move(program));
   }
-  core::Error error = reader.fault(node->source(), "\"" + profile + "\" is none of: script, program");
-  if (profile == "tool" || profile == "plugin") {
-    error = reader.fault(node->source(), "the profile \"" + profile + "\" is for Heddle's own " +
-                                             (profile == "tool" ? "tool runner" : "plugin host") +
-                                             ", which is not there yet: nothing can be started under it; for a foreign "
-                                             "program write profile = \"program\"");
-    error.code = Errc::unsupported;
+  if (profile == "tool") {
+    ToolFile tool;
+    HEDDLE_TRY(read_threaded(reader, parsed.table(), file, tool.needs));
+    return PolicyFile(std::move(tool));
   }
-  return error;
+  if (profile == "plugin") {
+    PluginFile plugin;
+    HEDDLE_TRY(read_threaded(reader, parsed.table(), file, plugin.needs));
+    return PolicyFile(std::move(plugin));
+  }
+  return reader.fault(node->source(), "\"" + profile + "\" is none of: script, tool, plugin, program");
 }
 
 }  // namespace heddle::jail

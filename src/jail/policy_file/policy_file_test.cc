@@ -126,6 +126,39 @@ denials = 3
   EXPECT_TRUE(Policy::script(script.limits, script.denials, script.namespaces).ok());
 }
 
+// The profiles tool and plugin: a script's keys, and how many threads; nothing that grants.
+TEST(PolicyFile, MakesAToolsAndAPluginsPolicy) {
+  const char* const text = R"(
+namespaces = "required"
+[limits]
+memory = "64MiB"
+processes = 5
+open_files = 20
+denials = 3
+)";
+  const auto check = [](const auto& needs) {
+    EXPECT_EQ(needs.limits.data_bytes, 64U << 20);
+    EXPECT_EQ(needs.limits.processes, 5U);
+    EXPECT_EQ(needs.limits.open_files, 20U);
+    EXPECT_EQ(needs.limits.file_bytes, 0U);
+    EXPECT_EQ(needs.limits.group.memory_bytes, (GroupLimit{64U << 20, Need::if_available}));
+    EXPECT_EQ(needs.namespaces.need, Need::required);
+    EXPECT_EQ(needs.denials.quota, 3U);
+  };
+  const auto tool = parse_policy(std::string("profile = \"tool\"") + text, "p.toml");
+  ASSERT_TRUE(tool.ok()) << tool.error().message();
+  const ToolNeeds& tool_needs = std::get<ToolFile>(tool.value()).needs;
+  check(tool_needs);
+  EXPECT_EQ(tool_needs.namespaces.root, Root::empty);
+  EXPECT_EQ(ThreadedPolicy::tool(tool_needs).value().profile(), Profile::tool);
+  const auto plugin = parse_policy(std::string("profile = \"plugin\"") + text, "p.toml");
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message();
+  const PluginNeeds& plugin_needs = std::get<PluginFile>(plugin.value()).needs;
+  check(plugin_needs);
+  EXPECT_EQ(plugin_needs.namespaces.root, Root::host);
+  EXPECT_EQ(ThreadedPolicy::plugin(plugin_needs).value().profile(), Profile::plugin);
+}
+
 // JAIL-11: what is not understood is refused, with its place and what may stand there.
 TEST(PolicyFile, RefusesWhatItDoesNotKnow) {
   const struct {
@@ -135,9 +168,10 @@ TEST(PolicyFile, RefusesWhatItDoesNotKnow) {
   } rows[] = {
       {"profile = \"program\"\nprofil = 1", "p.toml:2:1:", "here may stand: profile"},
       {"profile = \"program\"\n[limits]\n  memori = 1", "p.toml:3:3:", "limits.memori"},
-      {"profile = \"tols\"", "p.toml:1:11:", "none of: script, program"},
-      {"profile = \"tool\"", "p.toml:1:11:", "tool runner, which is not there yet"},
-      {"profile = \"plugin\"", "p.toml:1:11:", "plugin host, which is not there yet"},
+      {"profile = \"tols\"", "p.toml:1:11:", "none of: script, tool, plugin, program"},
+      {"profile = \"tool\"\nallow_exec = true", "p.toml:2:1:", "is not a key of this profile"},
+      {"profile = \"plugin\"\npaths.read = [\"/a\"]", "p.toml:2:1:", "is not a key of this profile"},
+      {"profile = \"tool\"\nlimits.processes = 0", "p.toml:2:20:", "from 1"},
       {"profile = \"script\"\nallow_exec = true", "p.toml:2:1:", "is not a key of this profile"},
       {"profile = \"script\"\npaths.read = [\"/a\"]", "p.toml:2:1:", "is not a key of this profile"},
       {"profile = \"script\"\nlimits.processes = 5", "p.toml:2:8:", "is not a key of this profile"},

@@ -50,19 +50,18 @@ const std::vector<Argument>& arguments() {
                                               NAMED(MSG_CMSG_CLOEXEC), NAMED(MSG_WAITALL)};
   static const std::vector<Named> kProtection = {NAMED(PROT_EXEC)};
   static const std::vector<Named> kMapping = {NAMED(MAP_ANONYMOUS), NAMED(MAP_HUGETLB)};
-  static const std::vector<Named> kClone = {NAMED(CLONE_VM),
-                                            NAMED(CLONE_FS),
-                                            NAMED(CLONE_FILES),
-                                            NAMED(CLONE_SIGHAND),
-                                            NAMED(CLONE_THREAD),
-                                            NAMED(CLONE_SYSVSEM),
-                                            NAMED(CLONE_SETTLS),
-                                            NAMED(CLONE_PARENT_SETTID),
-                                            NAMED(CLONE_PARENT),
-                                            NAMED(CLONE_PTRACE),
-                                            NAMED(CLONE_CHILD_CLEARTID),
-                                            NAMED(CLONE_CHILD_SETTID),
-                                            {"CLONE_NEW… of any kind", kNamespaces}};
+  static const std::vector<Named> kClone = {
+      NAMED(CLONE_VM),
+      NAMED(CLONE_FS),
+      NAMED(CLONE_FILES),
+      NAMED(CLONE_SIGHAND),
+      NAMED(CLONE_THREAD),
+      NAMED(CLONE_SYSVSEM),
+      NAMED(CLONE_SETTLS),
+      NAMED(CLONE_PARENT),
+      NAMED(CLONE_PTRACE),
+      {"CLONE_*TID", CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID},
+      {"CLONE_NEW* (any)", kNamespaces}};
   static const std::vector<Argument> kArguments = {
       {" open ", 1, "flags", Kind::flags, kOpen},
       {" openat ", 2, "flags", Kind::flags, kOpen},
@@ -87,10 +86,14 @@ const std::vector<Argument>& arguments() {
         NAMED(PR_CAPBSET_READ)}},
       {" prlimit64 ", 0, "pid", Kind::number, {{"0 (itself)", 0}}},
       {" socket socketpair ", 0, "family", Kind::number, {NAMED(AF_UNIX)}},
-      {" socket socketpair ", 1, "type", Kind::flags, {{"SOCK_STREAM", SOCK_STREAM, 0xF}}},
+      {" socket socketpair ",
+       1,
+       "type",
+       Kind::flags,
+       {{"SOCK_STREAM", SOCK_STREAM, 0xF}, NAMED(SOCK_CLOEXEC), NAMED(SOCK_NONBLOCK)}},
       {" setsockopt ", 1, "level", Kind::number, {NAMED(SOL_SOCKET)}},
       {" seccomp ", 0, "operation", Kind::number, {NAMED(SECCOMP_SET_MODE_FILTER)}},
-      {" seccomp ", 1, "flags", Kind::number, {{"0", 0}}},
+      {" seccomp ", 1, "flags", Kind::number, {NAMED(SECCOMP_FILTER_FLAG_TSYNC)}},
   };
   return kArguments;
 }
@@ -103,7 +106,12 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-void append(std::string& list, const std::string& word) { list += (list.empty() ? "" : ", ") + word; }
+// "CLONE_VM, _FS": a long prefix is written once.
+void append(std::string& list, const std::string& word) {
+  constexpr std::string_view kPrefix = "CLONE_";
+  const bool again = list.compare(0, kPrefix.size(), kPrefix) == 0 && word.compare(0, kPrefix.size(), kPrefix) == 0;
+  list += (list.empty() ? "" : ", ") + (again ? word.substr(kPrefix.size() - 1) : word);
+}
 
 std::string number_words(const Argument& argument, const Condition& condition) {
   if (condition.mask == ~std::uint64_t{0} && condition.value == 0) return " null";
@@ -136,7 +144,7 @@ std::string flag_words(const Argument& argument, const Condition& condition) {
   if (!with.empty()) words += " with " + with;
   // Most bits are asked for: what may be set is the shorter list.
   if (rest > 0xFFFF && unnamed != 0) append(free, hexadecimal(unnamed));
-  if (rest > 0xFFFF) return words + (with.empty() ? " of " : " and of ") + (free.empty() ? "none" : free) + " only";
+  if (rest > 0xFFFF) return words + (with.empty() ? " at most " : " and at most ") + (free.empty() ? "none" : free);
   if (rest != 0) append((condition.value & rest) != 0 ? with : without, hexadecimal(rest));
   if (!without.empty()) words += (words.empty() ? " without " : " and without ") + without;
   return words;

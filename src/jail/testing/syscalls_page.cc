@@ -89,6 +89,11 @@ class Examined {
       }
       programs_.emplace_back(built.value());
     }
+    if (profile.taken != nullptr) {
+      const auto second = build_second_filter(*profile.taken);
+      if (second.ok()) second_.emplace_back(second.value());
+      if (!second.ok()) fault(second.error().message());
+    }
     for (const int number : observed_calls(table_)) observed_.insert(number);
     for (const SyscallRule& rule : table_) {
       const int number = ::seccomp_syscall_resolve_name(rule.name);
@@ -130,7 +135,15 @@ class Examined {
   void fault(const std::string& what) { page_.faults.push_back(title_ + ": " + what); }
 
   [[nodiscard]] Answers answers(const seccomp_data& data) const {
-    return {programs_[0].answer(data), programs_[1].answer(data), programs_[2].answer(data)};
+    return {answer(programs_[0], data), answer(programs_[1], data), answer(programs_[2], data)};
+  }
+  // Of two filters the stricter answer counts; as signed numbers it is the lower one (seccomp(2)).
+  [[nodiscard]] std::uint32_t answer(const BpfProgram& first, const seccomp_data& data) const {
+    const std::uint32_t one = first.answer(data);
+    if (second_.empty()) return one;
+    const std::uint32_t other = second_[0].answer(data);
+    const auto rank = [](std::uint32_t action) { return static_cast<std::int32_t>(action & SECCOMP_RET_ACTION_FULL); };
+    return rank(other) < rank(one) ? other : one;
   }
 
   [[nodiscard]] std::string name_of(int number) {
@@ -210,10 +223,11 @@ class Examined {
   void add(Row row) {
     for (Row& other : rows_) {
       if (other.call != row.call || !(other.answers == row.answers)) continue;
-      // "`request` TCGETS; or TIOCGWINSZ": the argument is named once.
+      // "`request` TCGETS, TIOCGWINSZ": the argument is named once.
       const std::string argument = row.arguments.substr(0, row.arguments.find(' ') + 1);
       const bool same = other.arguments.compare(0, argument.size(), argument) == 0;
-      other.arguments += "; or " + row.arguments.substr(same ? argument.size() : 0);
+      const bool values = same && row.arguments.find(" with") == std::string::npos;
+      other.arguments += (values ? ", " : "; or ") + row.arguments.substr(same ? argument.size() : 0);
       return;
     }
     rows_.push_back(std::move(row));
@@ -236,6 +250,7 @@ class Examined {
   SyscallTable table_;
   SyscallsPage& page_;
   std::vector<BpfProgram> programs_;
+  std::vector<BpfProgram> second_;  // or none
   std::set<int> observed_;
   std::map<int, std::vector<const SyscallRule*>> rules_;
   std::vector<Row> rows_;
@@ -270,9 +285,9 @@ std::string print(Examined& profile, const std::vector<Row>& rows) {
 
 std::string print_whole(Examined& profile) {
   std::string text = print(profile, profile.rows());
-  return text + "\nWith other arguments, and every other call (" + std::to_string(profile.others()) +
-         " of Linux 6.1's, and whatever number comes later): **" +
-         profile.words(profile.otherwise(), "an unlisted call") + "**.\n";
+  return text + "\nOther arguments, and every other call (" + std::to_string(profile.others()) +
+         " of Linux 6.1's, and all later numbers): **" + profile.words(profile.otherwise(), "an unlisted call") +
+         "**.\n";
 }
 
 std::string print_difference(Examined& profile, const Examined& from) {
@@ -327,7 +342,9 @@ SyscallsPage make_syscalls_page(const std::vector<PageProfile>& profiles, const 
     if (one.differs_from == nullptr) {
       sections += print_whole(profile);
     } else {
-      sections += print_difference(profile, Examined(one, *one.differs_from, page));
+      PageProfile other = one;
+      other.taken = nullptr;
+      sections += print_difference(profile, Examined(other, *one.differs_from, page));
     }
   }
   if (!kills_foreign) page.faults.emplace_back("a call of x32 or of a foreign architecture does not end the process");

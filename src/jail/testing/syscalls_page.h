@@ -13,6 +13,7 @@ struct PageProfile {
   std::string title;         ///< "`script`"
   std::string introduction;  ///< a sentence or two, in Markdown
   SyscallTable table;
+  const SyscallTable* taken = nullptr;         ///< a second filter is on top, and takes these away
   const SyscallTable* differs_from = nullptr;  ///< only the calls that are answered differently are printed
 };
 

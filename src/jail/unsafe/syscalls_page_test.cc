@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "heddle/jail/unsafe/program_policy.h"
+#include "heddle/jail/unsafe/threaded_policy.h"
 #include "testing/syscalls_page.h"
 
 namespace heddle::jail {
@@ -14,13 +15,25 @@ namespace {
 const char* const kRewrite = "HEDDLE_REWRITE=1 build/tests/heddle_jail_unsafe_test --gtest_filter='SyscallsPage.*'";
 
 std::vector<PageProfile> profiles() {
+  static const SyscallTable kScript = syscall_table(Profile::script);
+  static const SyscallTable kTool = tool_syscalls();
+  static const SyscallTable kPlugin = plugin_syscalls();
+  static const SyscallTable kTaken = plugin_taken_syscalls();
   static const SyscallTable kProgram = program_syscalls(Subprocesses::none);
   return {
       {"Profile `script`",
-       "A static program of Heddle's own with one inherited stream socket: the worker that runs scripts.",
-       syscall_table(Profile::script)},
+       "A static program of Heddle's own with one inherited stream socket: the worker that runs scripts.", kScript},
+      {"Profile `tool`",
+       "A program of Heddle's own that runs other people's code in threads, with one inherited stream socket: as "
+       "`script`\nbut for:",
+       kTool, nullptr, &kScript},
+      {"Profile `plugin`", "Before it narrows itself, as long as none but Heddle's own code runs: as `tool` but for:",
+       kPlugin, nullptr, &kTool},
+      {"Profile `plugin`, narrowed", "With its second filter, when the plugin's code runs: as `tool` but for:", kPlugin,
+       &kTaken, &kTool},
       {"Profile `program`", "A foreign program behind the exec stub ([policies](policy.md)).", kProgram},
-      {"Profile `program` with `allow_exec`", "As above but for:", program_syscalls(Subprocesses::allowed), &kProgram},
+      {"Profile `program` with `allow_exec`", "As above but for:", program_syscalls(Subprocesses::allowed), nullptr,
+       &kProgram},
   };
 }
 

@@ -18,7 +18,8 @@ enum class Notified : std::uint8_t {
   off,        ///< not asked for
   awaited,    ///< the guest has not come that far
   listening,  ///< refused calls get EPERM and are Denials
-  killing,    ///< no listener to be had: a refused call ends a script, gives a program EPERM; its number is unknown
+  killing,    ///< no listener to be had: a refused call ends a guest of Heddle's own, gives a program EPERM; its number
+              ///< is unknown
 };
 
 struct AppliedNamespaces {

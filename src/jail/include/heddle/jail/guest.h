@@ -80,6 +80,10 @@ class Guest {
   /// when /proc cannot be read. Call it when the guest says that it is ready.
   [[nodiscard]] core::Result<void> verify_confined() const;
 
+  /// The same after the guest has said that narrow_self() was done, and before anything is sent that is for code that
+  /// is not Heddle's: reads from the kernel that it has two filters of its own. Errc::confinement otherwise.
+  [[nodiscard]] core::Result<void> verify_narrowed() const;
+
   /// What confines it. Complete once verify_confined() was ok. Of a living guest; Errc::not_found when it has ended.
   [[nodiscard]] core::Result<AppliedPolicy> applied() const;
 

@@ -69,25 +69,30 @@ class Policy {
   [[nodiscard]] std::string_view filter() const noexcept { return state_->filter; }
   /// The one that is loaded where nobody can be notified.
   [[nodiscard]] std::string_view killing_filter() const noexcept { return state_->killing_filter; }
+  /// The one that a guest loads on top with narrow_self(); empty where the profile has none.
+  [[nodiscard]] std::string_view second_filter() const noexcept { return state_->second_filter; }
   /// The calls that the supervisor is told of and lets go on (DenialOptions::observe), ascending.
   [[nodiscard]] const std::vector<int>& observed() const noexcept { return state_->observed; }
   /// The supervisor lets one execveat through, the stub's.
   [[nodiscard]] bool one_program() const noexcept { return state_->one_program; }
-  /// Both in sealed memory, as it is passed to guests.
+  /// All of them in sealed memory, as it is passed to guests.
   [[nodiscard]] const core::Fd& sealed_filter() const noexcept { return state_->sealed_filter; }
   /// A Landlock ruleset that grants paths. Not valid: nothing but the guest's own program.
   [[nodiscard]] const core::Fd& ruleset() const noexcept { return state_->ruleset; }
 
  private:
-  friend class UnsafePolicy;  // of jail/unsafe, a target of its own: whoever weakens links it
+  friend class UnsafePolicy;    // of jail/unsafe, a target of its own: whoever weakens links it
+  friend class ThreadedPolicy;  // of the same
   struct State {
     SyscallTable table;
+    SyscallTable taken;  ///< what the second filter takes away; no row: there is none
     Limits limits;
     NamespaceOrder namespaces;
     std::vector<std::string> environment;
     DenialOptions denials;
     std::string filter;
     std::string killing_filter;
+    std::string second_filter;
     std::vector<int> observed;
     bool one_program = false;
     core::Fd sealed_filter;

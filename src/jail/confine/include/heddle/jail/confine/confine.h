@@ -37,4 +37,10 @@ struct ConfineResult {
 };
 [[nodiscard]] ConfineResult try_confine_self() noexcept;
 
+/// Loads the policy's second filter (ThreadedPolicy's plugin has one) on top of the first, for every thread of the
+/// process and for good: what it takes away gets EPERM and is told to nobody, since a process tree has one listener.
+/// Once, after confine_self() and before any code runs that is not Heddle's; Step::second_filter when there is none, or
+/// it could not be loaded for every thread, and then the program must end. The host asks Guest::verify_narrowed().
+[[nodiscard]] Failure narrow_self() noexcept;
+
 }  // namespace heddle::jail

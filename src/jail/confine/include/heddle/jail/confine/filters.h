@@ -1,5 +1,5 @@
 // The sealed memory that carries a guest's seccomp programs: this header, then `notifying` instructions, then
-// `killing` instructions, each a struct sock_filter.
+// `killing`, then `second` instructions, each a struct sock_filter.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@ namespace heddle::jail {
 struct FilterHeader {
   std::uint32_t notifying = 0;
   std::uint32_t killing = 0;
+  /// What narrow_self() loads on top: takes calls away and lets all others on to the first. 0: the policy has none.
+  std::uint32_t second = 0;
 };
 
 }  // namespace heddle::jail

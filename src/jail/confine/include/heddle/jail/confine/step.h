@@ -74,9 +74,12 @@ enum class Step : std::uint16_t {
   filter_load,    ///< the filter enforced, with a listener where the policy wants one
   notify_pass,    ///< the listener, or the word that there is none, is on its way to the supervisor
   notify_close,   ///< the guest's own listener and socket closed; the last
+
+  // And in narrow_self(), where its policy has a second filter.
+  second_filter,  ///< enforced on every thread
 };
 
-inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::notify_close) + 1;
+inline constexpr unsigned kStepCount = static_cast<unsigned>(Step::second_filter) + 1;
 
 /// "landlock_restrict": stable words for messages and reports; "unknown" for other numbers.
 const char* step_name(Step step) noexcept;

@@ -10,6 +10,7 @@
 #include "heddle/core/result.h"
 #include "heddle/jail/policy.h"
 #include "heddle/jail/unsafe/program_policy.h"
+#include "heddle/jail/unsafe/threaded_policy.h"
 
 namespace heddle::jail {
 
@@ -18,6 +19,14 @@ struct ScriptFile {
   Limits limits;
   DenialOptions denials;
   NamespaceOrder namespaces{Need::if_available};
+};
+
+/// profile = "tool" and "plugin": what ThreadedPolicy::tool() and plugin() take.
+struct ToolFile {
+  ToolNeeds needs;
+};
+struct PluginFile {
+  PluginNeeds needs;
 };
 
 enum class StandardInput : std::uint8_t { null, inherit };
@@ -36,9 +45,9 @@ struct ProgramFile {
   std::chrono::milliseconds wall_clock{0};             ///< 0: no limit
 };
 
-/// Errc::invalid_argument names the file, line and column, what is there and what may be there. Errc::unsupported for
-/// the profiles `tool` and `plugin`, whose guests do not exist yet.
-[[nodiscard]] core::Result<std::variant<ScriptFile, ProgramFile>> parse_policy(std::string_view text,
-                                                                               const std::string& file);
+/// Errc::invalid_argument names the file, line and column, what is there and what may be there. Which profile
+/// it is the caller looks at: a host that starts one kind of guest refuses the others.
+using PolicyFile = std::variant<ScriptFile, ProgramFile, ToolFile, PluginFile>;
+[[nodiscard]] core::Result<PolicyFile> parse_policy(std::string_view text, const std::string& file);
 
 }  // namespace heddle::jail
