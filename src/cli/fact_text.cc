@@ -183,7 +183,16 @@ Tone tone_of(const Fact& fact) {
   return Tone::plain;
 }
 
-std::string_view phase_name(EffectPhase phase) {
+// Begun by a run that is over: a later FLOW_STARTED took its flow up, and no later INTENT the effect.
+bool left_behind(const journal::FlowState& flow, const journal::EffectState& effect) {
+  return effect.phase == EffectPhase::begun && effect.intent < flow.started;
+}
+
+// Phases of an effect, and two words more for what became of one that a run has left behind: the next run asks for it
+// again, or nobody does; one that is not repeatable waits for an operator.
+std::string_view phase_name(const journal::FlowState& flow, const journal::EffectState& effect) {
+  if (left_behind(flow, effect)) return effect.repeatable ? "abandoned" : "in doubt";
+  const EffectPhase phase = effect.phase;
   switch (phase) {
     case EffectPhase::none:
       return "none";
@@ -290,9 +299,14 @@ std::string flow_text(const std::string& id, const journal::FlowState& flow, Col
   }
   out += "\nphase      attempts      fact  effect and key\n";
   bool begun = false;
+  bool abandoned = false;
+  bool in_doubt = false;
   for (const auto& [key, effect] : flow.effects) {
-    begun = begun || effect.phase == EffectPhase::begun;
-    const std::string phase = fmt::format("{:<9}", phase_name(effect.phase));
+    const bool behind = left_behind(flow, effect);
+    begun = begun || (effect.phase == EffectPhase::begun && !behind);
+    abandoned = abandoned || (behind && effect.repeatable);
+    in_doubt = in_doubt || (behind && !effect.repeatable);
+    const std::string phase = fmt::format("{:<9}", phase_name(flow, effect));
     std::string lines;
     add_wrapped(lines,
                 fmt::format("{}  {:>8}  {:>8}  ", phase, effect.attempts,
@@ -300,7 +314,14 @@ std::string flow_text(const std::string& id, const journal::FlowState& flow, Col
                 31, shown_text(effect.effect) + "  " + shown_text(key));
     out += painted(phase, tone_of(effect.phase), colour) + lines.substr(phase.size());
   }
-  if (begun) out += "\nbegun: it is running, or in doubt if nobody runs it.\n";
+  if (begun || abandoned || in_doubt) out += '\n';
+  if (begun) out += "begun: it is running, or in doubt if nobody runs it.\n";
+  const auto note = [&](std::string_view label, std::string_view rest) {
+    add_wrapped(out, fmt::format("{}: ", label), label.size() + 2,
+                fmt::format("begun by a run that the one of fact {} has taken over{}", flow.started, rest));
+  };
+  if (abandoned) note("abandoned", ", which has not asked for it again.");
+  if (in_doubt) note("in doubt", "; nobody knows whether it was done, and it is not repeatable.");
   return out;
 }
 
@@ -315,7 +336,7 @@ std::string flow_json(const std::string& id, const journal::FlowState& flow, con
     json +=
         separator + fmt::format(R"({{"key":{},"effect":{},"phase":"{}","repeatable":{},"attempts":{},"intent":{},)"
                                 R"("settledBy":{},"denials":{})",
-                                quote_json(key), quote_json(effect.effect), phase_name(effect.phase), effect.repeatable,
+                                quote_json(key), quote_json(effect.effect), phase_name(flow, effect), effect.repeatable,
                                 effect.attempts, effect.intent, effect.settled_by, denials_json(effect.denials));
     json += body_json("input", effect.intent, bodies) + body_json("output", effect.settled_by, bodies) + '}';
     separator = ",";

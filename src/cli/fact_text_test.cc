@@ -146,5 +146,37 @@ TEST(FlowText, SaysWhereAFlowStands) {
   EXPECT_FALSE(json["effects"][1].contains("output"));
 }
 
+// JRN-7: a run whose process died leaves effects begun; once another run has taken the flow up they are not running.
+TEST(FlowText, SaysWhatATakenOverRunLeftBehind) {
+  State state;
+  std::uint64_t sequence = 0;
+  const auto add = [&](const Draft& draft) { apply(state, fact_of(draft, ++sequence)); };
+  const EffectRef again{"f", "1.1", "sandboxEval", 1};
+  const EffectRef stray{"f", "1.2", "sandboxEval", 1};
+  const EffectRef once{"f", "1.3", "mail", 1};
+  add(flow_started("f", "report", "1"));
+  add(intent(again, Repeatable::yes, {}, "2"));
+  add(intent(stray, Repeatable::yes, {}, "3"));
+  add(intent(once, Repeatable::no, {}, "4"));
+  EXPECT_NE(flow_text("f", state.flows.at("f"), Colour::no).find("begun             1         3"), std::string::npos);
+  add(flow_started("f", "report", "1"));
+  add(intent(again, Repeatable::yes, {}, "2"));
+  const std::string text = flow_text("f", state.flows.at("f"), Colour::no);
+  EXPECT_EQ(text.substr(text.find("phase")),
+            "phase      attempts      fact  effect and key\n"
+            "begun             2         6  sandboxEval 1.1\n"
+            "abandoned         1         3  sandboxEval 1.2\n"
+            "in doubt          1         4  mail 1.3\n"
+            "\n"
+            "begun: it is running, or in doubt if nobody runs it.\n"
+            "abandoned: begun by a run that the one of fact 5 has taken over, which has not\n"
+            "           asked for it again.\n"
+            "in doubt: begun by a run that the one of fact 5 has taken over; nobody knows\n"
+            "          whether it was done, and it is not repeatable.\n");
+  const auto json = nlohmann::json::parse(flow_json("f", state.flows.at("f"), {}));
+  EXPECT_EQ(json["effects"][1]["phase"], "abandoned");
+  EXPECT_EQ(json["effects"][2]["phase"], "in doubt");
+}
+
 }  // namespace
 }  // namespace heddle::cli
