@@ -16,6 +16,7 @@
 #include "doctor_command.h"
 #include "heddle/core/text.h"
 #include "heddle/sandbox/effect/script_reader.h"
+#include "interrupt.h"
 #include "journaled_evaluator.h"
 #include "json.h"
 #include "line_jobs.h"
@@ -172,6 +173,9 @@ class Command {
   // The evaluator is gone, and its processes with it, before anybody is told of the outcome.
   Report evaluate(RunRequest request) {
     auto evaluator = make_evaluator();
+    if (!evaluator.ok() && evaluator.error().code == core::Errc::cancelled) {
+      return report(OutcomeKind::cancelled, evaluator.error().message());
+    }
     if (!evaluator.ok()) return failed_report(evaluator.error().message());
     OneJob job(std::move(request));
     Report outcome = report(OutcomeKind::cancelled);
@@ -188,12 +192,28 @@ class Command {
     return outcome;
   }
 
+  // The loop that hears signals is not there yet, and somebody else may hold the journal for long.
+  core::Result<void> open_journal(Runs runs) {
+    HEDDLE_ASSIGN(const std::unique_ptr<Interrupt> interrupt, Interrupt::start(signals_));
+    auto journal = RunJournal::open(options_.journal, options_.mode == Mode::batch ? options_.source : script_name_,
+                                    runs, interrupt->token());
+    if (interrupt->end() == Interrupt::Cause::none) {
+      HEDDLE_ASSIGN(journal_, std::move(journal));
+      return {};
+    }
+    std::string what = "nothing was run";
+    if (journal.ok()) {
+      (void)journal.value()->finish(OutcomeKind::cancelled);  // it had just begun
+    } else {
+      what = journal.error().context + "; " + what;
+    }
+    return core::make_error(core::Errc::cancelled, "stopped while waiting for the journal", what);
+  }
+
   core::Result<std::unique_ptr<Evaluator>> make_evaluator() {
     if (options_.journal.empty()) return evaluators_(needs());
     const bool single = options_.mode == Mode::single;
-    HEDDLE_ASSIGN(journal_,
-                  RunJournal::open(options_.journal, options_.mode == Mode::batch ? options_.source : script_name_,
-                                   single ? Runs::one : Runs::many));
+    HEDDLE_TRY(open_journal(single ? Runs::one : Runs::many));
     HEDDLE_ASSIGN(auto evaluator, evaluators_(needs()));
     return journaled(std::move(evaluator), *journal_);
   }
@@ -258,7 +278,7 @@ class Command {
 
   static int failed(const core::Error& error) {
     complain(error);
-    return row_of(OutcomeKind::failed).exit_code;
+    return row_of(error.code == core::Errc::cancelled ? OutcomeKind::cancelled : OutcomeKind::failed).exit_code;
   }
 
   void write_line(const std::string& line) {

@@ -12,18 +12,30 @@
 namespace heddle::cli {
 
 core::Result<std::unique_ptr<Interrupt>> Interrupt::start(Signals& signals, const Output& output) {
+  return watching(signals, output.fd());
+}
+
+core::Result<std::unique_ptr<Interrupt>> Interrupt::start(Signals& signals) {
+  return watching(signals, -1);  // which poll(2) passes over
+}
+
+core::Result<std::unique_ptr<Interrupt>> Interrupt::watching(Signals& signals, int output) {
   std::unique_ptr<Interrupt> made(new Interrupt);
   made->end_ = core::Fd(::eventfd(0, EFD_CLOEXEC));
   if (!made->end_.valid()) return core::system_error("eventfd");
-  made->thread_ = std::thread([self = made.get(), &signals, fd = output.fd()] { self->watch(signals, fd); });
+  made->thread_ = std::thread([self = made.get(), &signals, output] { self->watch(signals, output); });
   return made;
 }
 
-Interrupt::~Interrupt() {
-  if (!thread_.joinable()) return;
-  const std::uint64_t one = 1;
-  HEDDLE_CHECK(::write(end_.get(), &one, sizeof one) == static_cast<ssize_t>(sizeof one));
-  thread_.join();
+Interrupt::~Interrupt() { (void)end(); }
+
+Interrupt::Cause Interrupt::end() noexcept {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    HEDDLE_CHECK(::write(end_.get(), &one, sizeof one) == static_cast<ssize_t>(sizeof one));
+    thread_.join();
+  }
+  return cause();
 }
 
 void Interrupt::watch(Signals& signals, int output) noexcept {

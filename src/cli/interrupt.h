@@ -16,6 +16,8 @@ namespace heddle::cli {
 class Interrupt {
  public:
   [[nodiscard]] static core::Result<std::unique_ptr<Interrupt>> start(Signals& signals, const Output& output);
+  /// Of signals alone.
+  [[nodiscard]] static core::Result<std::unique_ptr<Interrupt>> start(Signals& signals);
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt();
@@ -23,9 +25,12 @@ class Interrupt {
   enum class Cause : int { none, signal, reader_gone };
   [[nodiscard]] Cause cause() const noexcept { return cause_.load(std::memory_order_acquire); }
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+  /// Ends the thread; a signal that comes from now on is for whoever reads the Signals next.
+  Cause end() noexcept;
 
  private:
   Interrupt() = default;
+  static core::Result<std::unique_ptr<Interrupt>> watching(Signals& signals, int output);
   void watch(Signals& signals, int output) noexcept;
 
   std::stop_source stop_;

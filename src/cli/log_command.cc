@@ -64,6 +64,9 @@ class LogCommand {
   int run() {
     auto store = journal::open(options_.journal, journal::Access::read,
                                {interrupt_.token(), core::Deadline::after(kOpenPatience)});
+    if (!store.ok() && interrupt_.cause() == Interrupt::Cause::signal) {
+      complain("stopped while waiting for the journal: " + store.error().context);
+    }
     if (!store.ok()) return failed(store.error());
     store_ = std::move(store).value();
     switch (options_.mode) {

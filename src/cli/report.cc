@@ -64,7 +64,8 @@ std::string described(const Report& report, std::string_view script_name) {
     case OutcomeKind::limit_exceeded:
       return fmt::format("{}: limit exceeded: {}", script, sandbox::limit_name(report.limit));
     case OutcomeKind::cancelled:
-      return fmt::format("{}: cancelled", script);
+      return fmt::format("{}: cancelled{}{}", script, report.message.empty() ? "" : ": ",
+                         core::printable_line(report.message));
     default:
       break;
   }

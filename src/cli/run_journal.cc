@@ -90,9 +90,9 @@ void add_explanation(std::vector<Draft>& drafts, const EffectRef& ref, const Rep
 
 }  // namespace
 
-core::Result<std::unique_ptr<RunJournal>> RunJournal::open(const std::string& name, std::string_view script,
-                                                           Runs runs) {
-  const journal::Wait wait{{}, core::Deadline::after(kPatience)};
+core::Result<std::unique_ptr<RunJournal>> RunJournal::open(const std::string& name, std::string_view script, Runs runs,
+                                                           std::stop_token stop) {
+  const journal::Wait wait{std::move(stop), core::Deadline::after(kPatience)};
   HEDDLE_ASSIGN(std::unique_ptr<journal::Store> store, journal::open(name, journal::Access::append, wait));
   HEDDLE_ASSIGN(std::string flow, new_flow());
   const Draft started = journal::flow_started(flow, script, R"({"heddle":")" HEDDLE_VERSION R"("})");

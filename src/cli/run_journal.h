@@ -27,9 +27,9 @@ enum class Runs : std::uint8_t { one, many };
 class RunJournal {
  public:
   /// `name` of the journal as heddle/journal/open takes it; `script` as the user named it. The flow has begun, durably,
-  /// when it returns.
+  /// when it returns. `stop` ends a wait for whoever holds the journal, with Errc::cancelled.
   [[nodiscard]] static core::Result<std::unique_ptr<RunJournal>> open(const std::string& name, std::string_view script,
-                                                                      Runs runs);
+                                                                      Runs runs, std::stop_token stop);
   RunJournal(const RunJournal&) = delete;
   RunJournal& operator=(const RunJournal&) = delete;
   ~RunJournal();

@@ -368,6 +368,32 @@ TEST_F(RunJournal, KeepsWhatCtrlCCutShort) {
   EXPECT_TRUE(has(kept[3].payload, R"("status":"cancelled")"));
 }
 
+// A journal that another process holds is waited for, and Ctrl-C ends that wait: nothing has run and nothing is stored.
+TEST_F(RunJournal, CtrlCEndsTheWaitForAJournalThatIsHeld) {
+  ASSERT_EQ(run(script("echo")).code, 0);
+  const auto before = facts().size();
+  sqlite3* holder = nullptr;
+  ASSERT_EQ(::sqlite3_open(journal().c_str(), &holder), SQLITE_OK);
+  ASSERT_EQ(::sqlite3_exec(holder, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const std::string rows = folder_.write("rows", "1\n2\n");
+  for (const std::vector<std::string>& args : {std::vector<std::string>{}, {"--each", rows}}) {
+    Process process(script("echo", args));
+    process.wait_for_signals();
+    ::usleep(200'000);  // it waits for the lock, most likely; before that it must give the same
+    const auto begin = core::Clock::now();
+    process.signal(SIGINT);
+    const auto ended = process.wait();
+    EXPECT_EQ(ended.code, 130);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_TRUE(has(ended.err, "stopped while waiting for the journal")) << ended.err;
+    EXPECT_TRUE(has(ended.err, "another process or thread holds the journal's lock")) << ended.err;
+    EXPECT_TRUE(has(ended.err, "nothing was run")) << ended.err;
+    EXPECT_LT(core::Clock::now() - begin, std::chrono::seconds(20)) << "it waited for the journal's patience";
+  }
+  ::sqlite3_close(holder);
+  EXPECT_EQ(facts().size(), before);
+}
+
 // JRN-5: what cannot be made durable does not run, and what cannot be kept is not told as if it had been.
 TEST_F(RunJournal, WithoutAJournalNoRun) {
   Launch nowhere = script("echo");
