@@ -32,11 +32,27 @@ std::optional<Digest> Digest::from_raw(std::string_view raw) {
   return digest;
 }
 
-Digest sha256(std::string_view bytes) {
+Digest sha256(std::string_view bytes) { return Sha256().add(bytes).finish(); }
+
+namespace {
+
+SHA256_CTX* context_in(unsigned char* state) { return reinterpret_cast<SHA256_CTX*>(state); }
+
+}  // namespace
+
+Sha256::Sha256() {
+  static_assert(sizeof state_ == sizeof(SHA256_CTX) && alignof(Sha256) >= alignof(SHA256_CTX));
+  HEDDLE_CHECK(::SHA256_Init(context_in(state_.data())) == 1);
+}
+
+Sha256& Sha256::add(std::string_view bytes) {
+  HEDDLE_CHECK(::SHA256_Update(context_in(state_.data()), bytes.data(), bytes.size()) == 1);
+  return *this;
+}
+
+Digest Sha256::finish() {
   Digest digest;
-  SHA256_CTX state;
-  HEDDLE_CHECK(::SHA256_Init(&state) == 1 && ::SHA256_Update(&state, bytes.data(), bytes.size()) == 1 &&
-               ::SHA256_Final(digest.bytes.data(), &state) == 1);
+  HEDDLE_CHECK(::SHA256_Final(digest.bytes.data(), context_in(state_.data())) == 1);
   return digest;
 }
 

@@ -41,14 +41,23 @@ core::Result<void> check_name(std::string_view name, std::string_view what) {
   return {};
 }
 
-void put_number(std::string& out, std::uint64_t value, int bytes) {
-  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>((value >> shift) & 0xFFU);
-}
+// The fixed part of what a checksum covers, and the length before each text, without an allocation.
+class Numbers {
+ public:
+  Numbers& put(std::uint64_t value, int bytes = 8) {
+    for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
+      bytes_[size_++] = static_cast<char>((value >> static_cast<unsigned>(shift)) & 0xFFU);
+    }
+    return *this;
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
 
-void put_text(std::string& out, std::string_view text) {
-  put_number(out, text.size(), 8);
-  out += text;
-}
+ private:
+  std::array<char, 40> bytes_{};
+  std::size_t size_ = 0;
+};
+
+void add_text(Sha256& sha, std::string_view text) { sha.add(Numbers().put(text.size()).view()).add(text); }
 
 }  // namespace
 
@@ -84,21 +93,22 @@ core::Result<void> check_draft(const Draft& draft) {
 }
 
 Digest chain(const Digest& previous, const FactView& fact) {
-  std::string covered;
-  covered.reserve(160 + fact.flow.size() + fact.effect.size() + fact.payload.size());
-  covered += previous.raw();
-  put_number(covered, fact.sequence, 8);
-  put_number(covered, fact.ordinal, 8);
-  put_number(covered, static_cast<std::uint64_t>(fact.time.time_since_epoch().count()), 8);
-  put_number(covered, fact.schema.major_version, 4);
-  put_number(covered, fact.schema.minor_version, 4);
-  put_number(covered, fact.schema.patch_version, 4);
-  put_text(covered, fact.flow);
-  put_text(covered, fact.effect);
-  put_text(covered, fact.kind);
-  put_text(covered, fact.payload);
-  if (fact.body != nullptr) covered += fact.body->raw();
-  return sha256(covered);
+  Sha256 sha;
+  sha.add(previous.raw())
+      .add(Numbers()
+               .put(fact.sequence)
+               .put(fact.ordinal)
+               .put(static_cast<std::uint64_t>(fact.time.time_since_epoch().count()))
+               .put(fact.schema.major_version, 4)
+               .put(fact.schema.minor_version, 4)
+               .put(fact.schema.patch_version, 4)
+               .view());
+  add_text(sha, fact.flow);
+  add_text(sha, fact.effect);
+  add_text(sha, fact.kind);
+  add_text(sha, fact.payload);
+  if (fact.body != nullptr) sha.add(fact.body->raw());
+  return sha.finish();
 }
 
 }  // namespace heddle::journal

@@ -1,6 +1,7 @@
 #include "heddle/journal/core/store_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::journal {
 namespace {
@@ -32,36 +33,55 @@ core::Result<HeadRow> head_row(std::string_view schema, std::int64_t last, std::
 }
 
 void Sequencer::begin(const Head& head, Time time) {
+  for (Counts::value_type* const flow : changed_) flow->second.changed = false;
+  changed_.clear();
   if (known_ != head || counts_.size() > kMaxKnownFlows) counts_.clear();
   known_.reset();
-  changed_.clear();
   head_ = head;
   time_ = time;
 }
 
-core::Result<NewRow> Sequencer::next(const Draft& draft, const CountOf& count_of) {
-  auto count = counts_.find(draft.flow);
+core::Result<Sequencer::Counts::value_type*> Sequencer::count(const std::string& flow, const CountOf& count_of) {
+  // Most batches are about few flows, and what a flow appends comes together.
+  if (!changed_.empty() && changed_.back()->first == flow) return changed_.back();
+  auto count = counts_.find(flow);
   if (count == counts_.end()) {
-    HEDDLE_ASSIGN(const std::uint64_t stored, count_of(draft.flow));
-    count = counts_.emplace(draft.flow, stored).first;
+    HEDDLE_ASSIGN(const std::uint64_t stored, count_of(flow));
+    count = counts_.emplace(flow, Count{stored, stored, false}).first;
   }
-  changed_.insert(draft.flow);
-  NewRow row;
-  row.draft = &draft;
-  row.sequence = ++head_.sequence;
-  row.ordinal = ++count->second;
-  if (draft.body) row.body_digest = sha256(*draft.body);
-  head_.checksum =
-      chain(head_.checksum, {row.sequence, row.ordinal, time_, kSchema, draft.flow, draft.effect, kind_name(draft.kind),
-                             draft.payload, row.body_digest ? &*row.body_digest : nullptr});
-  row.checksum = head_.checksum;
-  return row;
+  if (!std::exchange(count->second.changed, true)) {
+    count->second.before = count->second.facts;
+    changed_.push_back(&*count);
+  }
+  return &*count;
 }
 
-std::vector<std::pair<std::string_view, std::uint64_t>> Sequencer::changed_flows() const {
-  std::vector<std::pair<std::string_view, std::uint64_t>> changed;
+core::Result<void> Sequencer::number(Job& job, const CountOf& count_of,
+                                     const std::function<core::Result<void>(const NewRow&)>& row) {
+  job.receipt.first = head_.sequence + 1;
+  for (std::size_t i = 0; i < job.drafts.size(); ++i) {
+    const Draft& draft = job.drafts[i];
+    HEDDLE_ASSIGN(Counts::value_type* const flow, count(draft.flow, count_of));
+    NewRow made;
+    made.draft = &draft;
+    made.sequence = ++head_.sequence;
+    made.ordinal = ++flow->second.facts;
+    if (draft.body) made.body_digest = &job.body_digests[i];
+    head_.checksum = chain(head_.checksum, {made.sequence, made.ordinal, time_, kSchema, draft.flow, draft.effect,
+                                            kind_name(draft.kind), draft.payload, made.body_digest});
+    made.checksum = head_.checksum;
+    HEDDLE_TRY(row(made));
+  }
+  job.receipt.last = head_.sequence;
+  return {};
+}
+
+std::vector<ChangedFlow> Sequencer::changed_flows() const {
+  std::vector<ChangedFlow> changed;
   changed.reserve(changed_.size());
-  for (const std::string& flow : changed_) changed.emplace_back(flow, counts_.at(flow));
+  for (const Counts::value_type* flow : changed_) {
+    changed.push_back({flow->first, flow->second.before, flow->second.facts});
+  }
   return changed;
 }
 

@@ -24,7 +24,7 @@ constexpr auto kTryAgain = std::chrono::milliseconds(50);
 core::Result<void> make_tables(Session& session, const Wait& wait) {
   const std::string schema = kSchema.text();
   const Digest none;
-  const auto run = [&](Sql sql, const std::vector<Parameter>& parameters = {}) -> core::Result<void> {
+  const auto run = [&](Sql sql, std::initializer_list<Parameter> parameters = {}) -> core::Result<void> {
     const auto done = session.run(sql, parameters, wait);
     if (!done.ok()) return done.error();
     return {};
@@ -118,7 +118,7 @@ class Writer {
   Writer(const Connector& connector, std::unique_ptr<Session> session)
       : connector_(connector), session_(std::move(session)) {}
 
-  CommitResult commit(std::span<Job* const> batch, const Wait& wait) {
+  CommitResult commit(Batch& batch, const Wait& wait) {
     using Status = CommitResult::Status;
     Patience patience(connector_);
     const auto failed = [](core::Error error, bool begun) {
@@ -130,6 +130,15 @@ class Writer {
         auto session = connector_.connect_patiently(wait, patience.deadline());
         if (!session.ok()) return failed(session.error(), false);
         session_ = std::move(session).value();
+        set_up_ = false;
+      }
+      if (!set_up_) {
+        const auto set_up = session_->run(pg::kWriter, {}, wait);
+        if (!set_up.ok()) {
+          if (patience.allows(set_up.error())) continue;
+          return failed(set_up.error(), false);
+        }
+        set_up_ = true;
       }
       if (auto over = wait_over(wait, "append to the journal", "before it began")) return failed(*over, false);
       const bool guess = known_.has_value();
@@ -146,10 +155,7 @@ class Writer {
         known_ = HeadRow{std::max(head.value().schema, kSchema), sequencer_.head()};
         return {};
       }
-      if (guess && session_->usable() && guessed_wrong(session_->state())) {
-        (void)session_->run(pg::kRollback, {}, {});
-        continue;
-      }
+      if (guess && session_->usable() && guessed_wrong(written.error())) continue;
       if (commit_sent_ && written.error().code == Errc::disconnected) {
         auto found = was_committed(patience);
         if (!found.ok()) {
@@ -168,78 +174,125 @@ class Writer {
 
  private:
   // Of the row of table journal: taken already, or to be taken with the facts' own round trip if the journal still ends
-  // as it did after this store's last append. Then one append costs one round trip.
+  // as it did after this store's last append. Then one append costs one round trip, and three statements.
   enum class Lock : std::uint8_t { held, if_unchanged };
 
-  // division_by_zero, lock_not_available: somebody else has appended, or is appending. Then the lock is waited for.
-  static bool guessed_wrong(const std::string& state) { return state == "22012" || state == "55P03"; }
+  // More than this many rows are sent column by column, in one statement, which is dearer for one row.
+  static constexpr std::size_t kFewRows = 4;
+
+  // Somebody else has appended (division_by_zero), or holds a lock that is not waited for here (kWriter).
+  [[nodiscard]] bool guessed_wrong(const core::Error& error) const {
+    return session_->state() == "22012" || error.code == Errc::timed_out;
+  }
 
   core::Result<HeadRow> lock(const Wait& wait) {
     const auto begun = session_->run(pg::kBegin, {}, wait);
     if (!begun.ok()) return begun.error();
-    auto head = pg::head_of(session_->run(pg::kLockHead, {}, wait));
+    const auto awaits = session_->run(pg::kAwaitLock, {}, wait);
+    auto head = awaits.ok() ? pg::head_of(session_->run(pg::kLockHead, {}, wait)) : awaits.error();
     if (!head.ok() && session_->usable()) (void)session_->run(pg::kRollback, {}, wait);
     return head;
   }
 
-  // All of a batch and its COMMIT, in one round trip.
-  core::Result<void> write(std::span<Job* const> batch, const HeadRow& head, Lock lock, const Wait& wait) {
-    HEDDLE_TRY(session_->prepare(
-        {pg::kBegin, pg::kLockUnchangedHead, pg::kInsertBody, pg::kSetFlow, pg::kSetHead, pg::kInsertFact, pg::kCommit},
-        wait));
+  // All of a batch and its commit, in one round trip.
+  core::Result<void> write(Batch& batch, const HeadRow& head, Lock lock, const Wait& wait) {
+    HEDDLE_TRY(session_->prepare({pg::kSetHead, pg::kAddFlow, pg::kSetFlow, pg::kSetFlows, pg::kInsertBody,
+                                  pg::kInsertFact, pg::kInsertFacts, pg::kCommit},
+                                 wait));
     const std::string schema = kSchema.text();
     const Time time = now();
     sequencer_.begin(head.head, time);
     // With the lock still to be taken these counts are right if the journal proves unchanged.
     const auto count_of = [&](const std::string& flow) { return pg::facts_of(*session_, flow, wait); };
     std::vector<NewRow> rows;
-    for (Job* const job : batch) {
-      job->receipt.first = sequencer_.head().sequence + 1;
-      for (const Draft& draft : job->drafts) {
-        HEDDLE_ASSIGN(NewRow row, sequencer_.next(draft, count_of));
-        rows.push_back(row);
+    for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
+      for (Job* const job : jobs) {
+        HEDDLE_TRY(sequencer_.number(*job, count_of, [&](const NewRow& row) -> core::Result<void> {
+          rows.push_back(row);
+          return {};
+        }));
       }
-      job->receipt.last = sequencer_.head().sequence;
     }
-    if (lock == Lock::if_unchanged) {
-      HEDDLE_TRY(session_->send(pg::kBegin, {}, wait));
-      HEDDLE_TRY(session_->send(
-          pg::kLockUnchangedHead,
-          {Parameter::text(head.schema.text()), Parameter::number(static_cast<std::int64_t>(head.head.sequence)),
-           Parameter::bytes(head.head.checksum.raw())},
-          wait));
-    }
+    const Head& end = sequencer_.head();
+    HEDDLE_TRY(session_->send(pg::kSetHead,
+                              {Parameter::text(std::max(head.schema, kSchema).text()), number(end.sequence),
+                               Parameter::bytes(end.checksum.raw()), Parameter::text(head.schema.text()),
+                               number(head.head.sequence), Parameter::bytes(head.head.checksum.raw())},
+                              wait));
+    HEDDLE_TRY(send_flows(wait));
     for (const NewRow& row : rows) {
-      if (!row.body_digest || row.body_inline()) continue;
+      if (row.body_digest == nullptr || row.body_inline()) continue;
       HEDDLE_TRY(session_->send(pg::kInsertBody,
                                 {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait));
     }
-    for (const auto& [flow, facts] : sequencer_.changed_flows()) {
-      HEDDLE_TRY(session_->send(pg::kSetFlow,
-                                {Parameter::text(flow), Parameter::number(static_cast<std::int64_t>(facts))}, wait));
+    if (rows.size() > kFewRows) {
+      HEDDLE_TRY(send_facts(rows, time, schema, wait));
+    } else {
+      for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
     }
-    const std::string newest = std::max(head.schema, kSchema).text();
-    HEDDLE_TRY(session_->send(
-        pg::kSetHead,
-        {Parameter::text(newest), Parameter::number(static_cast<std::int64_t>(sequencer_.head().sequence)),
-         Parameter::bytes(sequencer_.head().checksum.raw())},
-        wait));
-    for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
+    if (lock == Lock::held) HEDDLE_TRY(session_->send(pg::kCommit, {}, wait));
     commit_sent_ = true;
-    HEDDLE_TRY(session_->send(pg::kCommit, {}, wait));
     return session_->finish(wait);
   }
 
-  core::Result<void> send_fact(const NewRow& row, Time time, std::string_view schema, const Wait& wait) {
+  static Parameter number(std::uint64_t value) { return Parameter::number(static_cast<std::int64_t>(value)); }
+
+  core::Result<void> send_flows(const Wait& wait) {
+    const auto flows = sequencer_.changed_flows();
+    if (flows.size() <= kFewRows) {
+      for (const ChangedFlow& flow : flows) {
+        HEDDLE_TRY(session_->send(flow.before == 0 ? pg::kAddFlow : pg::kSetFlow,
+                                  {Parameter::text(flow.id), number(flow.facts)}, wait));
+      }
+      return {};
+    }
+    Column ids(Column::Type::text, flows.size());
+    Column facts(Column::Type::number, flows.size());
+    for (const ChangedFlow& flow : flows) {
+      ids.add(Parameter::text(flow.id));
+      facts.add(number(flow.facts));
+    }
+    return session_->send(pg::kSetFlows, {ids.parameter(), facts.parameter()}, wait);
+  }
+
+  // Its columns that differ from fact to fact, beginning with the ordinal.
+  static std::array<Parameter, 8> columns_of(const NewRow& row) {
     const Draft& draft = *row.draft;
+    return {number(row.ordinal),
+            Parameter::bytes(row.checksum.raw()),
+            Parameter::text(draft.flow),
+            Parameter::text(draft.effect),
+            Parameter::text(kind_name(draft.kind)),
+            Parameter::text(draft.payload),
+            row.body_digest != nullptr ? Parameter::bytes(row.body_digest->raw()) : Parameter::null(),
+            row.body_inline() ? Parameter::text(*draft.body) : Parameter::null()};
+  }
+
+  core::Result<void> send_fact(const NewRow& row, Time time, std::string_view schema, const Wait& wait) {
+    const auto columns = columns_of(row);
+    return session_->send(pg::kInsertFact,
+                          {number(row.sequence), columns[0], columns[1], Parameter::text(schema),
+                           Parameter::number(time.time_since_epoch().count()), columns[2], columns[3], columns[4],
+                           columns[5], columns[6], columns[7]},
+                          wait);
+  }
+
+  core::Result<void> send_facts(const std::vector<NewRow>& rows, Time time, std::string_view schema, const Wait& wait) {
+    using Type = Column::Type;
+    std::vector<Column> columns;
+    for (const Type type :
+         {Type::number, Type::bytes, Type::text, Type::text, Type::text, Type::text, Type::bytes, Type::text}) {
+      columns.emplace_back(type, rows.size());
+    }
+    for (const NewRow& row : rows) {
+      const auto values = columns_of(row);
+      for (std::size_t i = 0; i < columns.size(); ++i) columns[i].add(values[i]);
+    }
     return session_->send(
-        pg::kInsertFact,
-        {Parameter::number(static_cast<std::int64_t>(row.sequence)),
-         Parameter::number(static_cast<std::int64_t>(row.ordinal)), Parameter::bytes(row.checksum.raw()),
-         Parameter::text(schema), Parameter::number(time.time_since_epoch().count()), Parameter::text(draft.flow),
-         Parameter::text(draft.effect), Parameter::text(kind_name(draft.kind)), Parameter::text(draft.payload),
-         row.body_digest ? Parameter::bytes(row.body_digest->raw()) : Parameter::null(),
-         row.body_inline() ? Parameter::text(*draft.body) : Parameter::null()},
+        pg::kInsertFacts,
+        {number(rows.front().sequence), Parameter::text(schema), Parameter::number(time.time_since_epoch().count()),
+         columns[0].parameter(), columns[1].parameter(), columns[2].parameter(), columns[3].parameter(),
+         columns[4].parameter(), columns[5].parameter(), columns[6].parameter(), columns[7].parameter()},
         wait);
   }
 
@@ -249,6 +302,7 @@ class Writer {
     const Head ours = sequencer_.head();
     for (;;) {
       HEDDLE_ASSIGN(session_, connector_.connect_patiently({}, patience.deadline()));
+      set_up_ = false;
       const auto locked = lock({});
       if (!locked.ok()) {
         if (patience.allows(locked.error())) continue;
@@ -268,6 +322,7 @@ class Writer {
 
   const Connector& connector_;
   std::unique_ptr<Session> session_;
+  bool set_up_ = false;  // kWriter
   Sequencer sequencer_;
   std::optional<HeadRow> known_;  // the journal's end after this store's last append; nothing when it is not known
   bool commit_sent_ = false;      // of the write under way: it may be durable though no answer came
@@ -278,7 +333,7 @@ class PostgresStore final : public Store {
   PostgresStore(Connector connector, std::unique_ptr<Session> session)
       : connector_(std::move(connector)),
         writer_(connector_, std::move(session)),
-        group_([this](std::span<Job* const> batch, const Wait& wait) { return writer_.commit(batch, wait); }) {}
+        group_([this](Batch& batch, const Wait& wait) { return writer_.commit(batch, wait); }) {}
 
   core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait) override {
     if (connector_.mode() == PostgresMode::read_only) {

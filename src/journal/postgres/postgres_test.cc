@@ -157,6 +157,46 @@ TEST(Postgres, FoldsAsSqliteDoesFactForFact) {
   std::filesystem::remove_all(folder);
 }
 
+std::string ask(const std::string& sql) {
+  PGconn* const connection = ::PQconnectdb(server->conninfo(kDatabase).c_str());
+  PGresult* const result = ::PQexec(connection, sql.c_str());
+  EXPECT_EQ(::PQresultStatus(result), PGRES_TUPLES_OK) << ::PQerrorMessage(connection);
+  std::string answer = ::PQgetvalue(result, 0, 0);
+  ::PQclear(result);
+  ::PQfinish(connection);
+  return answer;
+}
+
+// JRN-5: an append is one transaction with one statement a table, however many facts and flows it has.
+TEST(Postgres, ABatchIsOneStatementATable) {
+  PostgresBackend backend;
+  const auto store = backend.open();
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  backend.run_sql(
+      "CREATE TABLE heddle.seen (what text, transaction bigint);"
+      "CREATE FUNCTION heddle.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " INSERT INTO heddle.seen VALUES (TG_TABLE_NAME, txid_current()); RETURN NULL; END $$;"
+      "CREATE TRIGGER t AFTER INSERT OR UPDATE ON heddle.fact FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
+      "CREATE TRIGGER t AFTER UPDATE ON heddle.flow FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
+      "CREATE TRIGGER t AFTER UPDATE ON heddle.journal FOR EACH STATEMENT EXECUTE FUNCTION heddle.see()");
+  const auto seen = [] {
+    return ask(
+        "SELECT coalesce(string_agg(what || ' ' || n, ', ' ORDER BY what), '') || '; '"
+        " || (SELECT count(DISTINCT transaction) FROM heddle.seen)"
+        " FROM (SELECT what, count(*) AS n FROM heddle.seen GROUP BY what) AS counted");
+  };
+  std::vector<Draft> drafts;
+  for (int i = 0; i < 100; ++i)
+    drafts.push_back({std::to_string(i % 20), std::to_string(i), Kind::intent, "{}", "[1]"});
+  drafts[7].body.reset();
+  ASSERT_TRUE(store->append(drafts, {}).ok());
+  EXPECT_EQ(seen(), "fact 1, flow 1, journal 1; 1");
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  EXPECT_EQ(seen(), "fact 2, flow 2, journal 2; 2");
+  EXPECT_EQ(store->read({}, {}).value().facts.size(), 102U);
+  EXPECT_TRUE(verify(*store).ok());
+}
+
 TEST(Postgres, WaitsForALockAndNoLonger) {
   PostgresBackend backend;
   const auto store = backend.open();
@@ -168,6 +208,24 @@ TEST(Postgres, WaitsForALockAndNoLonger) {
   EXPECT_EQ(store->read({}, {}).value().facts.size(), 1U);
   ::PQfinish(other);
   EXPECT_EQ(store->append_one(kDraft, {{}, Deadline::after(20s)}).value(), 2U);
+}
+
+// Of a table too, of which something is read before the lock is taken: a VACUUM FULL is waited for like a writer.
+TEST(Postgres, WaitsForTheLockOfATable) {
+  PostgresBackend backend;
+  const auto store = backend.open();
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  PGconn* const other = ::PQconnectdb(backend.conninfo().c_str());
+  ::PQclear(::PQexec(other, "BEGIN"));
+  ::PQclear(::PQexec(other, "LOCK TABLE heddle.flow IN ACCESS EXCLUSIVE MODE"));
+  std::thread appends([&] {
+    const auto appended = store->append_one({"another", "a", Kind::intent, "{}", {}});
+    EXPECT_TRUE(appended.ok()) << appended.error().message();
+  });
+  std::this_thread::sleep_for(300ms);
+  ::PQfinish(other);
+  appends.join();
+  EXPECT_TRUE(verify(*store).ok());
 }
 
 // Threads append while `disturb` does its worst; every acknowledged fact is there once, in each thread's order.

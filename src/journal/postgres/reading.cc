@@ -50,9 +50,9 @@ core::Result<Page> read_page(Session& session, const Query& query, const Wait& w
     }
   }
   for (bool more = true; more;) {
-    std::vector<Parameter> parameters{Parameter::number(from)};
-    if (query.flow) parameters.push_back(Parameter::text(*query.flow));
-    HEDDLE_ASSIGN(const Rows rows, session.run(query.flow ? kByFlow : kScan, parameters, wait));
+    HEDDLE_ASSIGN(const Rows rows,
+                  query.flow ? session.run(kByFlow, {Parameter::number(from), Parameter::text(*query.flow)}, wait)
+                             : session.run(kScan, {Parameter::number(from)}, wait));
     more = rows.count() == kRowsAtOnce;
     for (int row = 0; row < rows.count(); ++row) {
       HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, query.flow.has_value()));

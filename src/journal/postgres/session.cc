@@ -59,6 +59,38 @@ core::Result<std::int64_t> Rows::number_at(int row, int column) const {
   return static_cast<std::int64_t>(value);
 }
 
+Parameter Parameter::number(std::int64_t value) {
+  Parameter parameter(std::nullopt);
+  parameter.is_number_ = true;
+  auto bits = static_cast<std::uint64_t>(value);
+  for (auto byte = parameter.number_.rbegin(); byte != parameter.number_.rend(); ++byte, bits >>= 8U) {
+    *byte = static_cast<char>(bits & 0xFFU);
+  }
+  return parameter;
+}
+
+Column::Column(Type type, std::size_t size) {
+  put(1);  // dimension
+  put(1);  // with NULLs in it, perhaps
+  put(static_cast<std::uint32_t>(type));
+  put(static_cast<std::uint32_t>(size));
+  put(1);  // where it begins
+}
+
+void Column::put(std::uint32_t number) {
+  for (const unsigned shift : {24U, 16U, 8U, 0U}) array_ += static_cast<char>((number >> shift) & 0xFFU);
+}
+
+void Column::add(const Parameter& value) {
+  if (!value.is_number_ && !value.value_) return put(0xFFFF'FFFF);
+  const std::string_view bytes =
+      value.is_number_ ? std::string_view(value.number_.data(), value.number_.size()) : *value.value_;
+  put(static_cast<std::uint32_t>(bytes.size()));
+  array_ += bytes;
+}
+
+Parameter Column::parameter() const { return Parameter::bytes(array_); }
+
 core::Result<std::unique_ptr<Session>> Session::connect(const std::string& conninfo, const Wait& wait) {
   // libpq quotes what it cannot read, and a password may be in it.
   PQconninfoOption* const parsed = ::PQconninfoParse(conninfo.c_str(), nullptr);
@@ -179,27 +211,31 @@ core::Result<const char*> Session::prepared(Sql sql, const Wait& wait) {
   return prepared_.back().second.c_str();
 }
 
-core::Result<void> Session::dispatch(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
+core::Result<void> Session::dispatch(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait) {
   if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
   HEDDLE_ASSIGN(const char* const name, prepared(sql, wait));
-  std::vector<const char*> values;
-  std::vector<int> lengths;
-  std::vector<int> formats;
+  constexpr std::size_t kMost = 16;
+  std::array<const char*, kMost> values{};
+  std::array<int, kMost> lengths{};
+  std::array<int, kMost> formats{};
+  formats.fill(1);
+  std::size_t count = 0;
+  HEDDLE_CHECK(parameters.size() <= kMost);
   for (const Parameter& parameter : parameters) {
-    const bool number = parameter.format_ == 0;
-    const std::string_view bytes = number ? std::string_view(parameter.number_) : parameter.value_;
-    values.push_back(parameter.null_ ? nullptr : bytes.data() == nullptr ? "" : bytes.data());
-    lengths.push_back(static_cast<int>(bytes.size()));
-    formats.push_back(parameter.format_);
+    std::optional<std::string_view> value = parameter.value_;
+    if (parameter.is_number_) value = std::string_view(parameter.number_.data(), parameter.number_.size());
+    if (value) values[count] = value->data() == nullptr ? "" : value->data();
+    if (value) lengths[count] = static_cast<int>(value->size());
+    ++count;
   }
-  if (::PQsendQueryPrepared(connection_, name, static_cast<int>(parameters.size()), values.data(), lengths.data(),
-                            formats.data(), /*resultFormat=*/1) == 0) {
+  if (::PQsendQueryPrepared(connection_, name, static_cast<int>(count), values.data(), lengths.data(), formats.data(),
+                            /*resultFormat=*/1) == 0) {
     return lost("the connection broke");
   }
   return {};
 }
 
-core::Result<Rows> Session::run(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
+core::Result<Rows> Session::run(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait) {
   HEDDLE_TRY(dispatch(sql, parameters, wait));
   return answer(wait);
 }
@@ -214,15 +250,14 @@ core::Result<void> Session::prepare(std::initializer_list<Sql> statements, const
   return {};
 }
 
-core::Result<void> Session::send(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait) {
+core::Result<void> Session::send(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait) {
   if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
   if (!pipeline_) {
     if (::PQenterPipelineMode(connection_) == 0) return lost("the connection broke");
     pipeline_ = true;
     state_.clear();
   }
-  HEDDLE_TRY(dispatch(sql, parameters, wait));
-  return flush(wait);
+  return dispatch(sql, parameters, wait);  // libpq sends when it has 64 KiB
 }
 
 core::Result<void> Session::finish(const Wait& wait) {

@@ -3,6 +3,8 @@
 
 #include <libpq-fe.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -20,21 +22,34 @@ namespace heddle::journal {
 /// A value to bind. Text and bytes are sent as they are; they live until the call returns.
 class Parameter {
  public:
-  static Parameter text(std::string_view value) { return Parameter(value, 1); }
-  static Parameter bytes(std::string_view value) { return Parameter(value, 1); }
-  static Parameter number(std::int64_t value) { return Parameter(value); }
-  static Parameter null() { return Parameter({}, 1, true); }
+  static Parameter text(std::string_view value) { return Parameter(value); }
+  static Parameter bytes(std::string_view value) { return Parameter(value); }
+  static Parameter number(std::int64_t value);
+  static Parameter null() { return Parameter(std::nullopt); }
 
  private:
   friend class Session;
-  Parameter(std::string_view value, int format, bool is_null = false)
-      : value_(value), format_(format), null_(is_null) {}
-  explicit Parameter(std::int64_t value) : number_(std::to_string(value)) {}
+  friend class Column;
+  explicit Parameter(std::optional<std::string_view> value) : value_(value) {}
 
-  std::string_view value_;
-  std::string number_;
-  int format_ = 0;  // 0 text (numbers), 1 binary
-  bool null_ = false;
+  std::optional<std::string_view> value_;
+  std::array<char, 8> number_{};  // big-endian, instead of value_
+  bool is_number_ = false;
+};
+
+/// Many values to bind as one array (array_recv in PostgreSQL's arrayfuncs.c).
+class Column {
+ public:
+  enum class Type : std::uint32_t { bytes = 17, number = 20, text = 25 };  // pg_type.dat
+
+  Column(Type type, std::size_t size);
+  void add(const Parameter& value);
+  /// Once all `size` values are there. It lives as long as the column.
+  [[nodiscard]] Parameter parameter() const;
+
+ private:
+  void put(std::uint32_t number);
+  std::string array_;
 };
 
 /// The rows of a statement's answer, in binary.
@@ -67,13 +82,14 @@ class Session {
   [[nodiscard]] bool usable() const { return connection_ != nullptr; }
 
   /// Runs one statement and waits for its answer. The server keeps the plan of each statement's text.
-  [[nodiscard]] core::Result<Rows> run(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
+  [[nodiscard]] core::Result<Rows> run(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
 
   /// For statements that are to be sent: preparing waits for an answer, which a pipeline has no place for.
   [[nodiscard]] core::Result<void> prepare(std::initializer_list<Sql> statements, const Wait& wait);
-  /// Sends a prepared statement without waiting; `finish` gets all answers, or the first error, after which the server
-  /// has passed over what followed. For many statements in one round trip.
-  [[nodiscard]] core::Result<void> send(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
+  /// Takes a prepared statement to be sent; `finish` sends what has not gone yet and gets all answers, or the first
+  /// error, after which the server has passed over what followed. For many statements in one round trip. They are a
+  /// transaction unless one is open, and it is committed in `finish`.
+  [[nodiscard]] core::Result<void> send(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
   [[nodiscard]] core::Result<void> finish(const Wait& wait);
   /// SQLSTATE of the error that `finish` gave.
   [[nodiscard]] const std::string& state() const { return state_; }
@@ -82,7 +98,7 @@ class Session {
   explicit Session(PGconn* connection) : connection_(connection) {}
 
   void close() noexcept;
-  core::Result<void> dispatch(Sql sql, const std::vector<Parameter>& parameters, const Wait& wait);
+  core::Result<void> dispatch(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
   core::Result<const char*> prepared(Sql sql, const Wait& wait);
   core::Result<void> flush(const Wait& wait);
   core::Result<void> wait_for(short events, const Wait& wait);

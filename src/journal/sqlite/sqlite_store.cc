@@ -34,7 +34,7 @@ class Writer {
     return writer;
   }
 
-  CommitResult commit(std::span<Job* const> batch, const Wait& wait) {
+  CommitResult commit(Batch& batch, const Wait& wait) {
     using Status = CommitResult::Status;
     core::Result<Transaction> transaction = [&] {
       const WaitScope scope(*connection_, wait);
@@ -61,22 +61,19 @@ class Writer {
  private:
   explicit Writer(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
 
-  core::Result<void> write(std::span<Job* const> batch) {
+  core::Result<void> write(Batch& batch) {
     HEDDLE_ASSIGN(const HeadRow head, read_head(*connection_, head_));
     const std::string schema = kSchema.text();
     const Time time = now();
     sequencer_.begin(head.head, time);
     const auto count_of = [this](const std::string& flow) { return facts_of(*connection_, flow_, flow); };
-    for (Job* const job : batch) {
-      job->receipt.first = sequencer_.head().sequence + 1;
-      for (const Draft& draft : job->drafts) {
-        HEDDLE_ASSIGN(const NewRow row, sequencer_.next(draft, count_of));
-        HEDDLE_TRY(insert(row, time, schema));
+    for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
+      for (Job* const job : jobs) {
+        HEDDLE_TRY(sequencer_.number(*job, count_of, [&](const NewRow& row) { return insert(row, time, schema); }));
       }
-      job->receipt.last = sequencer_.head().sequence;
     }
-    for (const auto& [flow, facts] : sequencer_.changed_flows()) {
-      HEDDLE_TRY(set_flow_.text(1, flow).integer(2, static_cast<std::int64_t>(facts)).run());
+    for (const ChangedFlow& flow : sequencer_.changed_flows()) {
+      HEDDLE_TRY(set_flow_.text(1, flow.id).integer(2, static_cast<std::int64_t>(flow.facts)).run());
     }
     const std::string newest = std::max(head.schema, kSchema).text();
     core::Result<void> set = set_head_.text(1, newest)
@@ -101,7 +98,7 @@ class Writer {
         .text(9, draft.payload)
         .null(10)
         .null(11);
-    if (row.body_digest) {
+    if (row.body_digest != nullptr) {
       insert_.blob(10, row.body_digest->raw());
       if (row.body_inline()) {
         insert_.text(11, *draft.body);
@@ -125,7 +122,7 @@ class SqliteStore final : public Store {
       : path_(std::move(path)),
         options_(std::move(options)),
         writer_(std::move(writer)),
-        group_([this](std::span<Job* const> batch, const Wait& wait) { return writer_->commit(batch, wait); }) {
+        group_([this](Batch& batch, const Wait& wait) { return writer_->commit(batch, wait); }) {
     idle_.push_back(std::move(reader));
   }
 

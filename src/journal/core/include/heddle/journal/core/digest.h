@@ -23,4 +23,16 @@ struct Digest {
 
 [[nodiscard]] Digest sha256(std::string_view bytes);
 
+/// The same over bytes that come in pieces. Made, fed and finished once, by one thread.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256& add(std::string_view bytes);
+  [[nodiscard]] Digest finish();
+
+ private:
+  // SHA256_CTX of OpenSSL, which is kept out of this header.
+  alignas(8) std::array<unsigned char, 112> state_;
+};
+
 }  // namespace heddle::journal

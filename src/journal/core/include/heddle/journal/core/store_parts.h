@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "heddle/journal/core/group_commit.h"
@@ -29,9 +28,16 @@ struct NewRow {
   std::uint64_t sequence = 0;
   std::uint64_t ordinal = 0;
   Digest checksum;
-  std::optional<Digest> body_digest;
+  const Digest* body_digest = nullptr;  ///< the job's
 
   [[nodiscard]] bool body_inline() const { return draft->body && draft->body->size() <= kInlineBodyBytes; }
+};
+
+/// A flow that has got facts in a batch: how many it had, and has.
+struct ChangedFlow {
+  std::string_view id;
+  std::uint64_t before = 0;
+  std::uint64_t facts = 0;
 };
 
 /// Numbers the facts of one batch after another. Remembers how many facts the flows have for as long as nobody else
@@ -43,10 +49,11 @@ class Sequencer {
 
   /// A batch begins after `head`, all of it at `time`.
   void begin(const Head& head, Time time);
-  [[nodiscard]] core::Result<NewRow> next(const Draft& draft, const CountOf& count_of);
+  /// The number of the job's facts is the receipt that it gets; `row` is called for each, in order.
+  [[nodiscard]] core::Result<void> number(Job& job, const CountOf& count_of,
+                                          const std::function<core::Result<void>(const NewRow&)>& row);
   [[nodiscard]] const Head& head() const { return head_; }
-  /// The flows that this batch has changed, and their new counts.
-  [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>> changed_flows() const;
+  [[nodiscard]] std::vector<ChangedFlow> changed_flows() const;
   /// The batch is durable. Unless this is called, the next batch looks everything up anew.
   void committed() { known_ = head_; }
 
@@ -56,8 +63,17 @@ class Sequencer {
   Head head_;
   std::optional<Head> known_;  // the head up to which counts_ hold
   Time time_;
-  std::unordered_map<std::string, std::uint64_t> counts_;
-  std::unordered_set<std::string> changed_;
+  struct Count {
+    std::uint64_t facts = 0;
+    std::uint64_t before = 0;  // at the begin of the batch that changes it
+    bool changed = false;
+  };
+  using Counts = std::unordered_map<std::string, Count>;
+
+  core::Result<Counts::value_type*> count(const std::string& flow, const CountOf& count_of);
+
+  Counts counts_;
+  std::vector<Counts::value_type*> changed_;
 };
 
 /// A row of table `fact` as read. The views hold while its store says so.
