@@ -21,8 +21,8 @@ class JournaledEvaluation final : public Evaluation {
   JournaledEvaluation(const JournaledEvaluation&) = delete;
   JournaledEvaluation& operator=(const JournaledEvaluation&) = delete;
   ~JournaledEvaluation() override {
-    if (running_ == nullptr) return;
-    running_.reset();  // it is over before it is said to be
+    if (told_) return;
+    running_.reset();  // it is over before it is said to be; it may not even have begun, but its INTENT says so
     (void)journal_.end(number_, report(OutcomeKind::cancelled));
   }
 
@@ -35,7 +35,10 @@ class JournaledEvaluation final : public Evaluation {
     if (running_ == nullptr) {
       const auto durable = pending_->result();
       if (!durable) return std::nullopt;
-      if (!durable->ok()) return failed(durable->error());
+      if (!durable->ok()) {
+        told_ = true;
+        return failed(durable->error());
+      }
       if (end_) return std::exchange(end_, std::nullopt);
       auto started = evaluator_.start(std::move(request_));
       if (!started.ok()) return ended(failed(started.error()));
@@ -49,6 +52,7 @@ class JournaledEvaluation final : public Evaluation {
 
  private:
   std::optional<RunEnd> ended(RunEnd end) {
+    told_ = true;
     pending_ = journal_.end(number_, report_of(RunEnd(end)));
     if (!explain_) end.facts.explanation.reset();
     end_ = std::move(end);
@@ -62,6 +66,7 @@ class JournaledEvaluation final : public Evaluation {
   RunRequest request_;
   const bool explain_;  // what the user asked for; the journal is always told what was denied
   std::unique_ptr<Evaluation> running_;
+  bool told_ = false;          // the journal knows how it ended, or cannot be told
   std::optional<RunEnd> end_;  // told once it is durable
 };
 
