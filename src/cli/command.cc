@@ -342,9 +342,8 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   }
   auto options = parse_args(args, std::thread::hardware_concurrency());
   if (!options.ok()) {
-    complain("heddle: " + core::printable_line(options.error().step) +
-             (options.error().context.empty() ? "" : ": " + core::printable_line(options.error().context)) +
-             " (heddle --help lists all)");
+    const core::Error& error = options.error();
+    complain(error.step + (error.context.empty() ? "" : ": " + error.context) + " (heddle --help lists all)");
     return kExitUsage;
   }
   auto signals = Signals::install();

@@ -147,6 +147,7 @@ TEST_F(Single, RefusesArgumentsThatCannotBe) {
     EXPECT_NE(ended.err.find(one.says), std::string::npos) << ended.err;
     EXPECT_NE(ended.err.find("heddle --help"), std::string::npos) << ended.err;
     EXPECT_EQ(split_lines(ended.err).size(), 1U) << ended.err;
+    EXPECT_EQ(ended.err.rfind("heddle: "), 0U) << ended.err;
   }
 }
 
