@@ -440,5 +440,21 @@ TEST_F(Log, WorksOnPostgres) {
   EXPECT_EQ(open(name, Access::read).value()->head({}).value().sequence, 13U);
 }
 
+// JRN-6: PostgreSQL's client library is loaded for a journal there, and by nobody else. This one cannot be.
+TEST_F(Log, OnlyAJournalInPostgresNeedsItsLibrary) {
+  folder_.write("libpq.so.5", std::string(4096, 'x'));
+  const auto with_broken_library = [&](std::vector<std::string> args) {
+    Launch launch = command(std::move(args));
+    launch.environment.push_back("LD_LIBRARY_PATH=" + folder_.path(""));
+    return run(launch);
+  };
+  EXPECT_EQ(with_broken_library({"--version"}).code, 0);
+  const Ended ended = with_broken_library({"log", "postgresql://localhost/journal"});
+  EXPECT_EQ(ended.code, 15);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_TRUE(has(ended.err, "libpq.so.5")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "install libpq")) << ended.err;
+}
+
 }  // namespace
 }  // namespace heddle::test

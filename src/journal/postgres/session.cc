@@ -47,8 +47,8 @@ core::Result<void> poll_for(int socket, short events, const Wait& wait) {
 }  // namespace
 
 std::string_view Rows::bytes_at(int row, int column) const {
-  return {::PQgetvalue(result_.get(), row, column),
-          static_cast<std::size_t>(::PQgetlength(result_.get(), row, column))};
+  return {pq().get_value(result_.get(), row, column),
+          static_cast<std::size_t>(pq().get_length(result_.get(), row, column))};
 }
 
 core::Result<std::int64_t> Rows::number_at(int row, int column) const {
@@ -92,13 +92,14 @@ void Column::add(const Parameter& value) {
 Parameter Column::parameter() const { return Parameter::bytes(array_); }
 
 core::Result<std::unique_ptr<Session>> Session::connect(const std::string& conninfo, const Wait& wait) {
+  HEDDLE_TRY(load_libpq());
   // libpq quotes what it cannot read, and a password may be in it.
-  PQconninfoOption* const parsed = ::PQconninfoParse(conninfo.c_str(), nullptr);
+  PQconninfoOption* const parsed = pq().conninfo_parse(conninfo.c_str(), nullptr);
   if (parsed == nullptr) {
     return core::make_error(Errc::invalid_argument, "connect to PostgreSQL",
                             "this is no connection string; write postgresql://USER@HOST:PORT/DATABASE");
   }
-  ::PQconninfoFree(parsed);
+  pq().conninfo_free(parsed);
   // What stands before dbname the caller's conninfo may override, what stands after it not. A peer that is silent (no
   // answer to keepalives, no acknowledgement of data) is gone after half a minute.
   const char* const keywords[] = {"keepalives_idle",
@@ -112,35 +113,35 @@ core::Result<std::unique_ptr<Session>> Session::connect(const std::string& conni
                                   nullptr};
   const char* const values[] = {
       "15", "5", "3", "30000", conninfo.c_str(), "UTF8", "heddle", "-c synchronous_commit=on", nullptr};
-  std::unique_ptr<Session> session(new Session(::PQconnectStartParams(keywords, values, /*expand_dbname=*/1)));
+  std::unique_ptr<Session> session(new Session(pq().connect_start_params(keywords, values, /*expand_dbname=*/1)));
   if (session->connection_ == nullptr)
     return core::make_error(Errc::exhausted, "connect to PostgreSQL", "out of memory");
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-  while (::PQstatus(session->connection_) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
+  while (pq().status(session->connection_) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
          status != PGRES_POLLING_FAILED) {
-    HEDDLE_TRY(poll_for(::PQsocket(session->connection_), status == PGRES_POLLING_READING ? POLLIN : POLLOUT, wait));
-    status = ::PQconnectPoll(session->connection_);
+    HEDDLE_TRY(poll_for(pq().socket(session->connection_), status == PGRES_POLLING_READING ? POLLIN : POLLOUT, wait));
+    status = pq().connect_poll(session->connection_);
   }
   if (status != PGRES_POLLING_OK) {
     return core::make_error(Errc::disconnected, "connect to PostgreSQL",
-                            first_line(::PQerrorMessage(session->connection_)));
+                            first_line(pq().error_message(session->connection_)));
   }
-  ::PQsetnonblocking(session->connection_, 1);
+  pq().set_nonblocking(session->connection_, 1);
   // Notices are for people at a prompt.
-  ::PQsetNoticeReceiver(
+  pq().set_notice_receiver(
       session->connection_, [](void*, const PGresult*) {}, nullptr);
   return session;
 }
 
 void Session::close() noexcept {
-  if (connection_ != nullptr) ::PQfinish(connection_);
+  if (connection_ != nullptr) pq().finish(connection_);
   connection_ = nullptr;
 }
 
 core::Error Session::lost(std::string_view what) {
   core::Error error = core::make_error(Errc::disconnected, kStep, what);
   if (connection_ != nullptr) {
-    const std::string message = first_line(::PQerrorMessage(connection_));
+    const std::string message = first_line(pq().error_message(connection_));
     if (!message.empty()) error.context = message;
   }
   close();
@@ -148,28 +149,28 @@ core::Error Session::lost(std::string_view what) {
 }
 
 core::Result<void> Session::wait_for(short events, const Wait& wait) {
-  auto ready = poll_for(::PQsocket(connection_), events, wait);
+  auto ready = poll_for(pq().socket(connection_), events, wait);
   if (!ready.ok()) close();
   return ready;
 }
 
 core::Result<void> Session::flush(const Wait& wait) {
   for (;;) {
-    const int left = ::PQflush(connection_);
+    const int left = pq().flush(connection_);
     if (left == 0) return {};
     if (left < 0) return lost("the connection broke");
     HEDDLE_TRY(wait_for(POLLIN | POLLOUT, wait));
     // The server may be waiting for us to read before it takes more.
-    if (::PQconsumeInput(connection_) == 0) return lost("the connection broke");
+    if (pq().consume_input(connection_) == 0) return lost("the connection broke");
   }
 }
 
 core::Result<PGresult*> Session::next_result(const Wait& wait) {
-  while (::PQisBusy(connection_) != 0) {
+  while (pq().is_busy(connection_) != 0) {
     HEDDLE_TRY(wait_for(POLLIN, wait));
-    if (::PQconsumeInput(connection_) == 0) return lost("the connection broke");
+    if (pq().consume_input(connection_) == 0) return lost("the connection broke");
   }
-  return ::PQgetResult(connection_);
+  return pq().get_result(connection_);
 }
 
 core::Result<Rows> Session::answer(const Wait& wait) {
@@ -179,17 +180,17 @@ core::Result<Rows> Session::answer(const Wait& wait) {
   for (;;) {
     HEDDLE_ASSIGN(PGresult* const result, next_result(wait));
     if (result == nullptr) break;
-    const ExecStatusType status = ::PQresultStatus(result);
+    const ExecStatusType status = pq().result_status(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
       rows.emplace(result);
       continue;
     }
-    const char* const state = ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char* const state = pq().result_error_field(result, PG_DIAG_SQLSTATE);
     error = core::make_error(state == nullptr ? Errc::disconnected : code_of(state), kStep,
-                             first_line(::PQresultErrorMessage(result)));
-    ::PQclear(result);
+                             first_line(pq().result_error_message(result)));
+    pq().clear(result);
   }
-  if (error && (error->code == Errc::disconnected || ::PQstatus(connection_) == CONNECTION_BAD)) {
+  if (error && (error->code == Errc::disconnected || pq().status(connection_) == CONNECTION_BAD)) {
     error->code = Errc::disconnected;
     close();
   }
@@ -204,7 +205,7 @@ core::Result<const char*> Session::prepared(Sql sql, const Wait& wait) {
   }
   HEDDLE_CHECK(!pipeline_);  // what is sent is prepared before
   const std::string name = "s" + std::to_string(prepared_.size());
-  if (::PQsendPrepare(connection_, name.c_str(), sql.text(), 0, nullptr) == 0) return lost("the connection broke");
+  if (pq().send_prepare(connection_, name.c_str(), sql.text(), 0, nullptr) == 0) return lost("the connection broke");
   const auto done = answer(wait);
   if (!done.ok()) return done.error();
   prepared_.emplace_back(sql.text(), name);
@@ -228,8 +229,9 @@ core::Result<void> Session::dispatch(Sql sql, std::initializer_list<Parameter> p
     if (value) lengths[count] = static_cast<int>(value->size());
     ++count;
   }
-  if (::PQsendQueryPrepared(connection_, name, static_cast<int>(count), values.data(), lengths.data(), formats.data(),
-                            /*resultFormat=*/1) == 0) {
+  if (pq().send_query_prepared(connection_, name, static_cast<int>(count), values.data(), lengths.data(),
+                               formats.data(),
+                               /*resultFormat=*/1) == 0) {
     return lost("the connection broke");
   }
   return {};
@@ -253,7 +255,7 @@ core::Result<void> Session::prepare(std::initializer_list<Sql> statements, const
 core::Result<void> Session::send(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait) {
   if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
   if (!pipeline_) {
-    if (::PQenterPipelineMode(connection_) == 0) return lost("the connection broke");
+    if (pq().enter_pipeline_mode(connection_) == 0) return lost("the connection broke");
     pipeline_ = true;
     state_.clear();
   }
@@ -263,27 +265,27 @@ core::Result<void> Session::send(Sql sql, std::initializer_list<Parameter> param
 core::Result<void> Session::finish(const Wait& wait) {
   if (!pipeline_) return {};
   if (connection_ == nullptr) return core::make_error(Errc::disconnected, kStep, "the session is closed");
-  if (::PQpipelineSync(connection_) == 0) return lost("the connection broke");
+  if (pq().pipeline_sync(connection_) == 0) return lost("the connection broke");
   HEDDLE_TRY(flush(wait));
   std::optional<core::Error> error;
   for (;;) {
     HEDDLE_ASSIGN(PGresult* const result, next_result(wait));
     if (result == nullptr) {
-      if (::PQstatus(connection_) == CONNECTION_BAD) return lost("the connection broke");
+      if (pq().status(connection_) == CONNECTION_BAD) return lost("the connection broke");
       continue;  // between two statements of the pipeline
     }
-    const ExecStatusType status = ::PQresultStatus(result);
-    const char* const state = ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const ExecStatusType status = pq().result_status(result);
+    const char* const state = pq().result_error_field(result, PG_DIAG_SQLSTATE);
     if (status == PGRES_FATAL_ERROR && !error) {
       error = core::make_error(state == nullptr ? Errc::disconnected : code_of(state), kStep,
-                               first_line(::PQresultErrorMessage(result)));
+                               first_line(pq().result_error_message(result)));
       if (state != nullptr) state_ = state;
     }
-    ::PQclear(result);
+    pq().clear(result);
     if (error && error->code == Errc::disconnected) return lost(error->context);
     if (status == PGRES_PIPELINE_SYNC) break;
   }
-  if (::PQexitPipelineMode(connection_) == 0) return lost("the pipeline did not end");
+  if (pq().exit_pipeline_mode(connection_) == 0) return lost("the pipeline did not end");
   pipeline_ = false;
   if (error) return *std::move(error);
   return {};

@@ -1,8 +1,6 @@
 // One session with a PostgreSQL server, with our errors and our way to wait: libpq's asynchronous calls and poll(2).
 #pragma once
 
-#include <libpq-fe.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include "heddle/core/result.h"
 #include "heddle/journal/core/sql.h"
 #include "heddle/journal/core/store.h"
+#include "libpq.h"
 
 namespace heddle::journal {
 
@@ -57,15 +56,15 @@ class Rows {
  public:
   explicit Rows(PGresult* result) : result_(result) {}
 
-  [[nodiscard]] int count() const { return ::PQntuples(result_.get()); }
-  [[nodiscard]] bool null_at(int row, int column) const { return ::PQgetisnull(result_.get(), row, column) != 0; }
+  [[nodiscard]] int count() const { return pq().tuples(result_.get()); }
+  [[nodiscard]] bool null_at(int row, int column) const { return pq().get_is_null(result_.get(), row, column) != 0; }
   [[nodiscard]] std::string_view bytes_at(int row, int column) const;
   /// A bigint; Errc::damaged when the column holds something else.
   [[nodiscard]] core::Result<std::int64_t> number_at(int row, int column) const;
 
  private:
   struct Clear {
-    void operator()(PGresult* result) const noexcept { ::PQclear(result); }
+    void operator()(PGresult* result) const noexcept { pq().clear(result); }
   };
   std::unique_ptr<PGresult, Clear> result_;
 };
