@@ -21,6 +21,7 @@ function(heddle_module name)
 
   heddle_module_library(${target} "${arg_SOURCES}" "${arg_PUBLIC}" "${arg_PRIVATE}")
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heddle_sanitizers>)
+  heddle_precompiled(library ${target})
   add_library(heddle::${id} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${id})
   heddle_record_module(${name} "${arg_PUBLIC};${arg_PRIVATE}" "${arg_TEST_LIBS}")
@@ -57,7 +58,6 @@ function(heddle_module name)
   if(probes AND HEDDLE_TESTS AND NOT HEDDLE_SANITIZE)
     add_library(${target}_headers OBJECT ${probes})
     target_link_libraries(${target}_headers PRIVATE ${target} heddle_flags)
-    set_target_properties(${target}_headers PROPERTIES CXX_CLANG_TIDY "")  # it reads headers through their sources
   endif()
 
   if(arg_TESTS AND HEDDLE_TESTS)
@@ -88,19 +88,28 @@ function(heddle_module_library target sources public private)
   endif()
 endfunction()
 
-# heddle_test(target [THREADS] [ARGS …] [TIMEOUT seconds] [ENVIRONMENT …]): one ctest entry for one test program. Those
-# with THREADS have the label `threads` and are what the target heddle_thread_tests builds.
+# heddle_test(target [THREADS] [ARGS …] [TIMEOUT seconds] [COST seconds] [ENVIRONMENT …]): one ctest entry for one test
+# program. Those with THREADS have the label `threads` and are what the target heddle_thread_tests builds. COST, about what
+# it takes where that is long, makes it start early.
 function(heddle_test target)
-  cmake_parse_arguments(arg "THREADS" "TIMEOUT" "ARGS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "TIMEOUT;COST" "ARGS;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  if(CMAKE_CXX_CLANG_TIDY)  # what ships is linted; GoogleTest's macros cost as much again, and clang compiles tests anyhow
-    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
+  if(CMAKE_BUILD_TYPE MATCHES "Rel")  # what is tested is optimized; the tests themselves compile faster without
+    set_target_properties(${target} PROPERTIES HEDDLE_TEST ON)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if(GTest::gtest_main IN_LIST libraries)
+    heddle_precompiled(test ${target})
   endif()
   add_test(NAME ${target} COMMAND ${target} ${arg_ARGS})
   set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${arg_ENVIRONMENT};${heddle_sanitizer_environment}")
+  if(arg_COST)
+    set_tests_properties(${target} PROPERTIES COST ${arg_COST})
+  endif()
   if(arg_THREADS)
     set_property(TEST ${target} APPEND PROPERTY LABELS threads)
     add_dependencies(heddle_thread_tests ${target})

@@ -16,7 +16,7 @@ using jail::Denial;
 constexpr std::size_t kMostRows = 500;
 constexpr std::uint64_t kMostProcesses = 1U << 20;  // that a policy can name
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char byte : text) {
     if (byte == '"' || byte == '\\') out += '\\';
@@ -52,7 +52,7 @@ std::string family_text(std::uint64_t family) {
 
 std::string call_text(const Denial& denial) {
   const std::string& call = denial.syscall;
-  if (denial.object == Denial::Object::path) return call + " " + quoted(denial.observed);
+  if (denial.object == Denial::Object::path) return call + " " + in_quotes(denial.observed);
   if (denial.object == Denial::Object::address) return call + " " + denial.observed;
   if (call == "socket" || call == "socketpair") return fmt::format("{}({})", call, family_text(denial.arguments[0]));
   if (call == "ioctl") return fmt::format("ioctl(…, {:#x})", static_cast<std::uint32_t>(denial.arguments[1]));
@@ -103,7 +103,7 @@ bool execs(const std::string& call) { return call == "execve" || call == "execve
 // The whole line, with what stands there already.
 std::string ExecReport::list_line(Access access, const std::vector<std::string>& more) const {
   std::string list;
-  const auto add = [&](const std::string& path) { list += (list.empty() ? "" : ", ") + quoted(path); };
+  const auto add = [&](const std::string& path) { list += (list.empty() ? "" : ", ") + in_quotes(path); };
   for (const jail::PathGrant& grant : policy_.granted) {
     if (grant.access == access) add(grant.path);
   }
@@ -145,7 +145,7 @@ void ExecReport::add_refused(const Denial& denial) {
 void ExecReport::add_observed(const Denial& denial) {
   using Reason = jail::PathVerdict::Reason;
   const jail::PathVerdict verdict = grants_.judge(denial, user_, own_identity_);
-  const std::string what = fmt::format("{} {} {}", denial.syscall, quoted(denial.observed), purpose(verdict.access));
+  const std::string what = fmt::format("{} {} {}", denial.syscall, in_quotes(denial.observed), purpose(verdict.access));
   const std::string mode = fmt::format("its mode, or that of a folder above, refuses user {}: chmod o+{} {}", user_,
                                        mode_letter(verdict.access), core::printable_line(verdict.path));
   if (verdict.reason == Reason::not_granted) {
