@@ -12,7 +12,7 @@ namespace heddle::journal {
 namespace {
 
 // What a waiter's own word says, and above it a count of pokes that make a sleeper look up.
-enum State : std::uint32_t { queued = 0, leading = 1, settled = 2 };
+enum Stage : std::uint32_t { queued = 0, leading = 1, settled = 2 };
 constexpr std::uint32_t kStateMask = 3;
 constexpr std::uint32_t kPoke = 4;
 
@@ -27,7 +27,7 @@ struct GroupCommit::Waiter : Job {
   std::optional<core::Error> error;
 
   [[nodiscard]] std::uint32_t state() const { return own.load(std::memory_order_acquire) & kStateMask; }
-  void set(State state) { own.store(state, std::memory_order_release); }
+  void set(Stage stage) { own.store(stage, std::memory_order_release); }
 };
 
 // Whom to wake once their states have been set. Beds are words of threads that may be gone when they are woken.

@@ -38,13 +38,13 @@ bool is_limit(const SandboxEffect::Reply& reply, Limit limit) {
   return is_channel(reply, Channel::limit_exceeded) && reply.typed().limit == limit;
 }
 
-json parse(std::string_view text) { return json::parse(text.begin(), text.end(), nullptr, false); }
+json parsed(std::string_view text) { return json::parse(text.begin(), text.end(), nullptr, false); }
 
 Problem echo(World& world) {
   constexpr std::string_view kInput =
       R"({"text":"hello","number":42,"fraction":1.5,"list":[1,2,3],"empty":[[],{},""],"nothing":null,"yes":true})";
   const auto reply = world.run(world.fixtures.echo, std::string(kInput));
-  if (!reply.ok() || parse(reply.value().value_json) != parse(kInput)) return expected(kInput, reply);
+  if (!reply.ok() || parsed(reply.value().value_json) != parsed(kInput)) return expected(kInput, reply);
   return std::nullopt;
 }
 
@@ -88,10 +88,10 @@ Problem rich_value(World& world) {
   constexpr std::string_view kInput =
       R"({"text":"\u00e9\ud83d\ude00\u0000\"\\\n","past31":2147483649,"largest":9007199254740991,"list":[[[{"a":[1]}]]]})";
   const auto reply = world.run(world.fixtures.rich_value, std::string(kInput));
-  const json wanted{{"built", parse(world.fixtures.rich_built)}, {"echoed", parse(kInput)}};
+  const json wanted{{"built", parsed(world.fixtures.rich_built)}, {"echoed", parsed(kInput)}};
   const auto outcome = world.recording->last();
   if (!reply.ok() || !outcome || !outcome->value_json) return expected("a value", reply);
-  const json given = parse(*outcome->value_json);
+  const json given = parsed(*outcome->value_json);
   if (given == wanted) return std::nullopt;
   const json patch = given.is_discarded() ? json("not JSON") : json::diff(wanted, given);
   return "the backend's own outcome is not exactly the value; the difference: " +

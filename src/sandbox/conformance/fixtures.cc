@@ -100,7 +100,7 @@ Fixtures make_javascript() {
   return js;
 }
 
-core::Error malformed(std::string_view why) {
+core::Error malformed_fixtures(std::string_view why) {
   return core::make_error(core::Errc::malformed, "read conformance fixtures", core::bound_text(why));
 }
 
@@ -113,7 +113,7 @@ const Fixtures& javascript_fixtures() {
 
 core::Result<Fixtures> parse_fixtures(std::string_view text) {
   const json document = json::parse(text.begin(), text.end(), nullptr, false);
-  if (!document.is_object()) return malformed("they must be one JSON object");
+  if (!document.is_object()) return malformed_fixtures("they must be one JSON object");
   Fixtures fixtures;
   const std::array<std::pair<std::string_view, std::string*>, 10> texts{{
       {"language", &fixtures.language},
@@ -130,21 +130,22 @@ core::Result<Fixtures> parse_fixtures(std::string_view text) {
   for (const auto& [name, place] : texts) {
     const auto found = document.find(std::string(name));
     if (found == document.end() || !found->is_string() || found->get_ref<const std::string&>().empty()) {
-      return malformed(std::string(name) + " must be a string that is not empty");
+      return malformed_fixtures(std::string(name) + " must be a string that is not empty");
     }
     *place = found->get<std::string>();
   }
-  if (!document.contains("rich_built")) return malformed("rich_built is missing: the value that rich_value builds");
+  if (!document.contains("rich_built"))
+    return malformed_fixtures("rich_built is missing: the value that rich_value builds");
   fixtures.rich_built = document.at("rich_built").dump(-1, ' ', true, json::error_handler_t::replace);
   const auto probes = document.find("probes");
   if (probes == document.end() || !probes->is_object() || probes->empty()) {
-    return malformed("probes must be an object of scripts by name, with one at least");
+    return malformed_fixtures("probes must be an object of scripts by name, with one at least");
   }
   for (const auto& [name, script] : probes->items()) {
-    if (!script.is_string()) return malformed("the probe " + name + " must be a string");
+    if (!script.is_string()) return malformed_fixtures("the probe " + name + " must be a string");
     fixtures.probes.push_back({name, script.get<std::string>()});
   }
-  if (document.size() != texts.size() + 2) return malformed("there is a member that fixtures do not have");
+  if (document.size() != texts.size() + 2) return malformed_fixtures("there is a member that fixtures do not have");
   return fixtures;
 }
 

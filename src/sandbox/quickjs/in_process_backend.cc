@@ -16,7 +16,7 @@
 namespace heddle::sandbox::quickjs {
 namespace {
 
-using spi::Outcome;
+using SpiOutcome = spi::Outcome;
 
 constexpr std::uint32_t kRun = 1;  // each engine makes one run
 
@@ -58,10 +58,10 @@ class WallClock {
   std::thread thread_;
 };
 
-Outcome threw(engine::RunResult result) {
+SpiOutcome threw(engine::RunResult result) {
   std::optional<std::string> name;
   if (result.has_name) name = std::move(result.name);
-  Outcome outcome = Outcome::threw(std::move(name), std::move(result.message));
+  SpiOutcome outcome = SpiOutcome::threw(std::move(name), std::move(result.message));
   outcome.line = result.line;
   outcome.column = result.column;
   return outcome;
@@ -84,21 +84,21 @@ class InProcessRun final : public spi::BlockingEngine {
 
   [[nodiscard]] spi::Capabilities capabilities() const override { return in_process_capabilities(); }
 
-  [[nodiscard]] Outcome run(const spi::Request& request) override {
+  [[nodiscard]] SpiOutcome run(const spi::Request& request) override {
     auto made = engine::Engine::create();
-    if (!made.ok()) return Outcome::infrastructure(made.error().message());
+    if (!made.ok()) return SpiOutcome::infrastructure(made.error().message());
     engine::Engine& engine = *made.value();
     const std::uint64_t memory = request.limits.memory_bytes;
     if (memory <= engine.image_bytes()) {
-      return Outcome::infrastructure("a memory limit below the " + std::to_string(engine.image_bytes()) +
-                                     " bytes that the engine needs");
+      return SpiOutcome::infrastructure("a memory limit below the " + std::to_string(engine.image_bytes()) +
+                                        " bytes that the engine needs");
     }
     engine::RunResult result;
     bool out_of_time = false;
     const core::TimePoint started = core::Clock::now();
     {
       const WallClock clock(engine, request.limits.wall_clock);
-      if (!clock.runs()) return Outcome::infrastructure("no descriptor left for the wall clock of a run");
+      if (!clock.runs()) return SpiOutcome::infrastructure("no descriptor left for the wall clock of a run");
       const std::stop_callback on_stop(request.stop, [&engine] { engine.request_stop(kRun); });
       // A result lies in the run's memory, so that is its ceiling where no other is given.
       result = engine.run(kRun, request.script, request.input_json,
@@ -110,21 +110,21 @@ class InProcessRun final : public spi::BlockingEngine {
       facts_->output_exceeded = !out_of_time && result.ending == engine::Ending::output;
     }
     // The stop was sent, so the limit is the verdict, as with a worker.
-    if (out_of_time && result.ending != engine::Ending::fault) return Outcome::limited(spi::LimitKind::wall_clock);
+    if (out_of_time && result.ending != engine::Ending::fault) return SpiOutcome::limited(spi::LimitKind::wall_clock);
     switch (result.ending) {
       case engine::Ending::ok:
-        return Outcome::ok(std::move(result.value));
+        return SpiOutcome::ok(std::move(result.value));
       case engine::Ending::threw:
         return threw(std::move(result));
       case engine::Ending::memory:
       case engine::Ending::output:  // see RunFacts::output_exceeded
-        return Outcome::limited(spi::LimitKind::memory);
+        return SpiOutcome::limited(spi::LimitKind::memory);
       case engine::Ending::input_too_large:
-        return Outcome::input_too_large();
+        return SpiOutcome::input_too_large();
       case engine::Ending::stopped:
-        return Outcome::infrastructure("the run was stopped");
+        return SpiOutcome::infrastructure("the run was stopped");
       case engine::Ending::fault:
-        return Outcome::infrastructure("the engine broke: " + result.message);
+        return SpiOutcome::infrastructure("the engine broke: " + result.message);
     }
     return {};
   }
