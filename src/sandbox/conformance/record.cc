@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 3> kNetworks{"none", "allowlist", "open"}
 constexpr std::array<std::string_view, 2> kClocks{"hard", "soft"};
 constexpr std::array<std::string_view, 3> kStatuses{"passed", "failed", "skipped"};
 
-core::Error malformed(std::string_view what) {
+core::Error malformed_record(std::string_view what) {
   return core::make_error(core::Errc::malformed, "read a conformance record", what);
 }
 
@@ -35,7 +35,7 @@ json declaration_object(const spi::Capabilities& declaration) {
 }
 
 core::Result<spi::Capabilities> read_declaration(const json& object) {
-  if (!object.is_object() || object.size() != 6) return malformed("its declaration");
+  if (!object.is_object() || object.size() != 6) return malformed_record("its declaration");
   const auto network = index_of(kNetworks, object.value("network", json()));
   const auto clock = index_of(kClocks, object.value("wallClock", json()));
   const json language = object.value("language", json());
@@ -43,7 +43,7 @@ core::Result<spi::Capabilities> read_declaration(const json& object) {
   const json cpu = object.value("cpu", json());
   const json fresh = object.value("freshPerRun", json());
   if (!network || !clock || !language.is_string() || !memory.is_boolean() || !cpu.is_boolean() || !fresh.is_boolean()) {
-    return malformed("its declaration");
+    return malformed_record("its declaration");
   }
   spi::Capabilities declaration;
   declaration.language = language.get<std::string>();
@@ -68,27 +68,28 @@ json report_object(const Report& report) {
 
 core::Result<Report> read_report(const json& object) {
   if (!object.is_object() || !object.contains("declaration") || !object.contains("cases"))
-    return malformed("its parts");
+    return malformed_record("its parts");
   Report report;
   HEDDLE_ASSIGN(report.declaration, read_declaration(object.at("declaration")));
   constexpr auto kCases = static_cast<std::size_t>(CaseId::composition) + 1;
   const json& cases = object.at("cases");
-  if (!cases.is_array() || cases.size() != kCases) return malformed("its list of cases");
+  if (!cases.is_array() || cases.size() != kCases) return malformed_record("its list of cases");
   for (std::size_t i = 0; i < kCases; ++i) {
     CaseResult result;
     result.id = static_cast<CaseId>(i);
     const json& one = cases.at(i);
-    if (!one.is_object() || one.value("case", json()) != case_name(result.id)) return malformed("its list of cases");
+    if (!one.is_object() || one.value("case", json()) != case_name(result.id))
+      return malformed_record("its list of cases");
     const auto status = index_of(kStatuses, one.value("status", json()));
     const json reason = one.value("reason", json());
     const json took = one.value("ms", json());
-    if (!status || !reason.is_string() || !took.is_number_integer()) return malformed("a case");
+    if (!status || !reason.is_string() || !took.is_number_integer()) return malformed_record("a case");
     result.status = static_cast<CaseStatus>(*status);
     result.reason = reason.get<std::string>();
     result.took = std::chrono::milliseconds(took.get<std::int64_t>());
     report.cases.push_back(std::move(result));
   }
-  if (object.value("passed", json()) != report.passed()) return malformed("its verdict");
+  if (object.value("passed", json()) != report.passed()) return malformed_record("its verdict");
   return report;
 }
 
@@ -116,7 +117,7 @@ core::Result<Record> parse_record(std::string_view text) {
   HEDDLE_ASSIGN(Report report, read_report(object));
   const json kit = object.value("kit", json());
   const json binary = object.value("binary", json());
-  if (!kit.is_string() || !binary.is_string() || object.size() != 5) return malformed("its parts");
+  if (!kit.is_string() || !binary.is_string() || object.size() != 5) return malformed_record("its parts");
   HEDDLE_ASSIGN(const auto address, effect::ContentAddress::parse(binary.get<std::string>()));
   return Record{kit.get<std::string>(), address, std::move(report)};
 }
