@@ -57,7 +57,7 @@ std::string describe(const quickjs::Outcome& outcome) {
   return "?";
 }
 
-struct Attack {
+struct ScriptAttack {
   const char* name;
   const char* script;
   Kind kind;
@@ -66,7 +66,7 @@ struct Attack {
   const char* refused_by;
 };
 
-const Attack kAttacks[] = {
+const ScriptAttack kScriptAttacks[] = {
     {"an endless loop", "for(;;);", Kind::limit, LimitKind::wall_clock, "", "wall clock: soft stop"},
     {"a loop that catches everything", "for(;;) { try { for(;;); } catch {} }", Kind::limit, LimitKind::wall_clock, "",
      "wall clock: soft stop"},
@@ -102,7 +102,7 @@ bool run_scripts(quickjs::Pool& pool, const std::string& script, const std::stri
   fmt::print("{}\n", useful.value);
 
   Table::section("Scripts that attack (each followed by a run that must find nothing of it)");
-  for (const Attack& attack : kAttacks) {
+  for (const ScriptAttack& attack : kScriptAttacks) {
     const bool endless = attack.kind == Kind::limit && attack.limit == LimitKind::wall_clock;
     const quickjs::Outcome outcome = evaluate(pool, attack.script, "null", endless ? kShort : kLong);
     const bool ended = outcome.kind == attack.kind && (attack.kind != Kind::limit || outcome.limit == attack.limit) &&

@@ -17,7 +17,7 @@ namespace {
 
 using jail::Layer;
 
-constexpr std::size_t kIndent = 18;
+constexpr std::size_t kLabelWidth = 18;
 constexpr const char* kHelp = R"(Tell what this machine lets Heddle enforce: each layer of the boundary, why one
 is missing, and what to do about it. It changes nothing.
 
@@ -29,10 +29,10 @@ Exit codes: 0 all that a script worker needs is enforced here, 20 it is not,
 )";
 
 // What the machine says of itself may hold anything.
-std::string shown(std::string_view text) { return shown_text(core::bound_text(text)); }
+std::string for_terminal(std::string_view text) { return shown_text(core::bound_text(text)); }
 
 void add_labelled(std::string& out, std::string_view label, std::string_view text) {
-  if (!text.empty()) add_wrapped(out, fmt::format("{:>{}}  ", label, kIndent - 2), kIndent, shown(text));
+  if (!text.empty()) add_wrapped(out, fmt::format("{:>{}}  ", label, kLabelWidth - 2), kLabelWidth, for_terminal(text));
 }
 
 void add_layers(std::string& out, const jail::Diagnosis& diagnosis, Layer::Need need) {
@@ -63,7 +63,7 @@ std::string where(const jail::Machine& machine) {
 
 std::string doctor_text(const jail::Machine& machine, const jail::Diagnosis& diagnosis) {
   std::string out;
-  add_wrapped(out, "", 0, shown(where(machine)));
+  add_wrapped(out, "", 0, for_terminal(where(machine)));
   out += "\nWhat every script worker needs\n";
   add_layers(out, diagnosis, Layer::Need::required);
   out += "\nFurther layers\n";
