@@ -14,7 +14,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::uint64_t kUpper = std::uint64_t{1} << 32;
 
 long map(std::uint64_t protection, std::uint64_t flags, int fd = -1) {
-  return ::syscall(SYS_mmap, nullptr, kPage, protection, flags, fd, 0);
+  return ::syscall(SYS_mmap, nullptr, kPage, protection, flags, fd, 0UL);
 }
 
 int map_executable(const std::string&) { return outcome(map(PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS)); }
@@ -49,7 +49,7 @@ int take_memory(const std::string&) {
 int touch_memory(const std::string&) {
   constexpr std::size_t kBlock = std::size_t{4} << 20;
   for (int block = 0; block < 128; ++block) {
-    const long at = ::syscall(SYS_mmap, nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const long at = ::syscall(SYS_mmap, nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0UL);
     if (at < 0) return errno;
     auto* const bytes = reinterpret_cast<volatile char*>(at);  // NOLINT(performance-no-int-to-ptr): the kernel's answer
     for (std::size_t page = 0; page < kBlock; page += kPage) bytes[page] = 1;
@@ -65,7 +65,7 @@ int overflow_stack(const std::string& depth) {
 }
 int lock_memory(const std::string&) {
   return outcome(
-      ::syscall(SYS_mmap, nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0));
+      ::syscall(SYS_mmap, nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0UL));
 }
 
 }  // namespace

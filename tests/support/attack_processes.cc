@@ -110,7 +110,7 @@ int write_process(const std::string&) {
   char there[8] = {};
   iovec local{here, sizeof here};
   iovec remote{there, sizeof there};
-  return outcome(::syscall(SYS_process_vm_writev, ::getpid(), &local, 1, &remote, 1, 0));
+  return outcome(::syscall(SYS_process_vm_writev, ::getpid(), &local, 1UL, &remote, 1UL, 0UL));
 }
 int steal_descriptor(const std::string&) {
   const long process = ::syscall(SYS_pidfd_open, ::getpid(), 0);
@@ -165,7 +165,7 @@ int read_process(const std::string& pid) {
   iovec local{here, sizeof here};
   iovec remote{self_path, sizeof here};
   const int target = pid.empty() ? ::getpid() : std::atoi(pid.c_str());
-  return outcome(::syscall(SYS_process_vm_readv, target, &local, 1, &remote, 1, 0));
+  return outcome(::syscall(SYS_process_vm_readv, target, &local, 1UL, &remote, 1UL, 0UL));
 }
 int signal_host(const std::string& pid) { return outcome(::syscall(SYS_kill, std::atoi(pid.c_str()), 0)); }
 // Parameter: how often. The last answer counts.
