@@ -22,6 +22,7 @@
 #include "heddle/sandbox/protocol/protocol.h"
 #include "heddle/wire/channel.h"
 #include "process_memory.h"
+#include "sample.h"
 
 namespace heddle::bench {
 namespace {
@@ -29,15 +30,6 @@ namespace {
 constexpr std::size_t kGuests = 50;
 constexpr unsigned kRounds = 5;
 const std::string kWait = HEDDLE_BENCH_WAIT;
-
-template <class T>
-T must(core::Result<T> result) {
-  if (!result.ok()) {
-    (void)std::fprintf(stderr, "bench: %s\n", result.error().message().c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(result).value();
-}
 
 core::Deadline in_time() { return core::Deadline::after(std::chrono::seconds(30)); }
 
