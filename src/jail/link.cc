@@ -1,7 +1,9 @@
 #include "link.h"
 
+#include <poll.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <chrono>
 
 #include "process_status.h"
@@ -24,9 +26,11 @@ core::Result<Packet> Link::ask(const wire::Message& request, const std::vector<c
                                core::Deadline deadline) {
   const std::lock_guard lock(mutex_);
   if (!socket_.valid()) return broken(core::make_error(Errc::disconnected, "", ""));
-  const core::Result<void> sent = send_packet(socket_, request, descriptors);
+  const core::Result<void> sent = send_locked(request, descriptors, deadline);
   // A request that cannot be sent as it is leaves the connection whole.
-  if (!sent.ok() && sent.error().code != Errc::disconnected) return sent.error();
+  if (!sent.ok() && sent.error().code != Errc::disconnected && sent.error().code != Errc::timed_out) {
+    return sent.error();
+  }
   core::Result<Packet> reply = sent.ok() ? receive_packet(socket_, deadline) : sent.error();
   if (reply.ok()) return reply;
   // Whatever it was, requests and replies no longer match.
@@ -35,7 +39,21 @@ core::Result<Packet> Link::ask(const wire::Message& request, const std::vector<c
 
 void Link::tell(const wire::Message& request) noexcept {
   const std::lock_guard lock(mutex_);
-  if (socket_.valid()) (void)send_packet(socket_, request, {});
+  if (!socket_.valid()) return;
+  const core::Result<void> sent = send_locked(request, {}, core::Deadline::after(request_timeout_));
+  if (!sent.ok()) (void)broken(sent.error());
+}
+
+// Requests without a reply may fill the queue of a supervisor that hangs; send(2) would wait for ever.
+core::Result<void> Link::send_locked(const wire::Message& request, const std::vector<const core::Fd*>& descriptors,
+                                     core::Deadline deadline) {
+  for (;;) {
+    pollfd item{socket_.get(), POLLOUT, 0};
+    const int ready = ::poll(&item, 1, deadline.poll_ms());
+    if (ready > 0) return send_packet(socket_, request, descriptors);
+    if (ready < 0 && errno != EINTR) return core::system_error("poll");
+    if (deadline.passed()) return core::make_error(Errc::timed_out, "send a control packet");
+  }
 }
 
 core::Error Link::broken(const core::Error& cause) {

@@ -52,6 +52,9 @@ class Link {
   void give_back_identity(std::uint32_t identity) noexcept;
 
  private:
+  [[nodiscard]] core::Result<void> send_locked(const wire::Message& request,
+                                               const std::vector<const core::Fd*>& descriptors,
+                                               core::Deadline deadline);
   [[nodiscard]] core::Error broken(const core::Error& cause);
   void end_locked() noexcept;
 

@@ -140,6 +140,29 @@ TEST(Reaping, LeavesNoZombie) {
   }
 }
 
+// JAIL-12: a supervisor that hangs keeps nobody from letting go of guests, though more are closed than its queue holds.
+TEST(Reaping, AHangingSupervisorHoldsNobodyUp) {
+  SupervisorOptions options;
+  options.program = kSupervisor;
+  options.request_timeout = std::chrono::milliseconds(500);
+  auto supervisor = Supervisor::start(options);
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  std::vector<Guest> ended;
+  for (int i = 0; i < 400; ++i) {
+    auto started = start_guest(supervisor.value(), "heddle-test-guest", {"confined"});
+    ASSERT_TRUE(started.ok()) << started.error().message();
+    started.value().guest.kill();
+    (void)wait_death(started.value().guest);
+    ended.push_back(std::move(started.value().guest));
+  }
+  const pid_t pid = supervisor.value().pid();
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  ended.clear();
+  // Where the queue holds them all it still hangs, and the next request finds out.
+  EXPECT_FALSE(start_guest(supervisor.value(), "heddle-test-guest", {"confined"}).ok());
+  EXPECT_TRUE(gone(pid));
+}
+
 // A host that ignores SIGCHLD, or reaps whatever it finds, is none of our business.
 TEST(Reaping, WorksInAHostThatIgnoresItsChildren) {
   struct sigaction before {};
