@@ -7,14 +7,11 @@
 #include <array>
 #include <utility>
 
+#include "complain.h"
 #include "heddle/core/text.h"
 
 namespace heddle::cli {
 namespace {
-
-core::Error usage(std::string_view what) {
-  return core::make_error(core::Errc::invalid_argument, core::printable_line(core::bound_text(what, 300)));
-}
 
 using Text = std::optional<std::string>;
 

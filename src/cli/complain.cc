@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string>
 
+#include "heddle/core/text.h"
 #include "report.h"
 #include "wrap.h"
 
@@ -19,6 +20,10 @@ void complain_as_is(std::string_view lines) {
     if (wrote < 0) return;
     lines.remove_prefix(static_cast<std::size_t>(wrote));
   }
+}
+
+core::Error usage(std::string_view what) {
+  return core::make_error(core::Errc::invalid_argument, core::printable_line(core::bound_text(what, 300)));
 }
 
 int finish(Output& output, int code) {

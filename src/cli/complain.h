@@ -15,6 +15,9 @@ inline void complain(const core::Error& error) { complain(error.message()); }
 /// Whole lines of our own making, as they are.
 void complain_as_is(std::string_view lines);
 
+/// `what` was wrong with the command line, in one line that is not too long.
+[[nodiscard]] core::Error usage(std::string_view what);
+
 /// Writes what `output` still holds, and gives the exit code: `code`, or why it could not be written.
 [[nodiscard]] int finish(Output& output, int code);
 

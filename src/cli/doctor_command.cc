@@ -18,7 +18,7 @@ namespace {
 using jail::Layer;
 
 constexpr std::size_t kLabelWidth = 18;
-constexpr const char* kHelp = R"(Tell what this machine lets Heddle enforce: each layer of the boundary, why one
+constexpr const char* kDoctorHelp = R"(Tell what this machine lets Heddle enforce: each layer of the boundary, why one
 is missing, and what to do about it. It changes nothing.
 
 Usage:
@@ -115,7 +115,7 @@ int run_doctor(const std::vector<std::string>& args, const std::function<jail::M
     return kExitOutput;
   }
   if (help) {
-    output.value().add(kHelp);
+    output.value().add(kDoctorHelp);
     return finish(output.value(), 0);
   }
   const jail::Machine machine = probe();

@@ -42,7 +42,7 @@ struct Kit {
   bool json = false;
 };
 
-constexpr std::string_view kHelp = R"(Prove a sandbox backend, or begin one.
+constexpr std::string_view kKitHelp = R"(Prove a sandbox backend, or begin one.
 
 Usage:
   heddle conformance [--backend quickjs | quickjs-in-process | PATH.so]
@@ -295,7 +295,7 @@ std::optional<int> run_kit_command(int argc, char** argv) {
     case Kit::Action::check:
       return run_check(kit.value());
     case Kit::Action::help:
-      return finish(kHelp, 0);
+      return finish(kKitHelp, 0);
   }
   return std::nullopt;
 }

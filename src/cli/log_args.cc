@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 
+#include "complain.h"
 #include "heddle/core/text.h"
 #include "heddle/core/units.h"
 
@@ -15,10 +16,6 @@ namespace heddle::cli {
 namespace {
 
 using journal::Kind;
-
-core::Error usage(std::string_view what) {
-  return core::make_error(core::Errc::invalid_argument, core::printable_line(core::bound_text(what, 300)));
-}
 
 std::string all_kinds() {
   std::string names;

@@ -18,14 +18,7 @@
 namespace heddle::jail {
 namespace {
 
-constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
-constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
-constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
-constexpr int kHighestNumber = 1024;  // well past the newest call
-constexpr std::uint64_t kUpper = std::uint64_t{1} << 32;
 constexpr std::uint32_t kNative = AUDIT_ARCH_X86_64;
-constexpr int kX32 = 0x40000000;
-constexpr std::uint32_t kForeign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0U, ~0U};
 
 seccomp_data call(int number, std::uint32_t architecture = kNative) {
   seccomp_data data{};

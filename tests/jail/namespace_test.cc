@@ -17,7 +17,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr unsigned kAll = ~0U;
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 Policy with(Need need, NamespaceSet set = kUsualNamespaces) {

@@ -43,7 +43,6 @@ namespace {
 
 using core::Errc;
 
-constexpr unsigned kAll = ~0U;
 constexpr int kSetMdwe = 65;
 
 // JAIL-9: with a group of the guest's own required.

@@ -11,8 +11,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr unsigned kAll = ~0U;
-
 core::Result<ProgramOutcome> start_echo(const std::vector<Injection>& injections) {
   const InjectedSupervisor injected(injections);
   HEDDLE_ASSIGN(Supervisor supervisor, start_supervisor(injected.path()));

@@ -12,8 +12,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr unsigned kAll = ~0U;
-
 core::Result<Started> start_plugin(Supervisor& supervisor, const char* mode, const Policy& policy) {
   return start_guest(supervisor, "heddle-test-guest", {mode}, policy);
 }

@@ -11,7 +11,6 @@ namespace heddle::jail {
 namespace {
 
 using core::Errc;
-constexpr unsigned kAll = ~0U;
 
 core::Result<void> verdict(const std::vector<Injection>& injections, const char* mode,
                            Notifications notifications = Notifications::if_available) {

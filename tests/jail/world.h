@@ -14,6 +14,8 @@ namespace heddle::jail {
 inline const std::string kSupervisor = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
 inline const std::string kTestPrograms = HEDDLE_TEST_LIBEXEC_DIR "/";
 
+inline constexpr unsigned kAll = ~0U;  ///< for Injection::When::mask
+
 /// One system call that answers with `error` (0: lies that it worked) in the supervisor and its guests.
 struct Injection {
   struct When {

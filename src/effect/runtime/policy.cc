@@ -141,8 +141,8 @@ class Reader {
       if (key == "calls") {
         policy_.budget.calls = amount;
       } else if (key == "time_ms") {
-        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000;
-        if (amount > kMost) return fault(value.source(), "time_ms is too large; leave it out for no limit");
+        constexpr std::uint64_t kMostTime = std::numeric_limits<std::int64_t>::max() / 1000;
+        if (amount > kMostTime) return fault(value.source(), "time_ms is too large; leave it out for no limit");
         policy_.budget.time = std::chrono::milliseconds(amount);
       } else if (key == "bytes") {
         policy_.budget.bytes = amount;

@@ -13,8 +13,8 @@ namespace {
 using core::Deadline;
 using core::Errc;
 
-struct Bench : RuntimeBench {
-  explicit Bench(const Options& options = {}, std::shared_ptr<journal::Store> with = journal::open_memory())
+struct RingsBench : RuntimeBench {
+  explicit RingsBench(const Options& options = {}, std::shared_ptr<journal::Store> with = journal::open_memory())
       : RuntimeBench(options, std::move(with)) {}
 };
 
@@ -42,7 +42,7 @@ TEST(Rings, RefuseInTheirOrder) {
   });
   options.schedule.effects["one"] = 1;
   options.budget.calls = 1;
-  Bench bench(options);
+  RingsBench bench(options);
   FunctionEffect one = function("one", [](std::string_view, const Call&) { return Text("\"out\""); });
   one.input_schema = R"({"type":"number"})";
   bench.add(one);
@@ -68,7 +68,7 @@ TEST(Rings, RefuseInTheirOrder) {
 // EFF-1, JRN-5: the intent is durable before the effect begins, the outcome before the reply is given.
 TEST(Rings, RecordBeforeAndAfter) {
   const auto disk = std::make_shared<FailingStore>(journal::open_memory());
-  Bench bench({}, disk);
+  RingsBench bench({}, disk);
   bench.add(function("one", [&](std::string_view, const Call& call) {
     EXPECT_EQ(bench.kinds(), "INTENT");
     EXPECT_EQ(call.idempotency_key, "f/1");
@@ -88,7 +88,7 @@ TEST(Rings, RecordBeforeAndAfter) {
 // EFF-2: what the journal does not take after the effect has run is not given either.
 TEST(Rings, GiveNothingThatIsNotRecorded) {
   const auto disk = std::make_shared<FailingStore>(journal::open_memory());
-  Bench bench({}, disk);
+  RingsBench bench({}, disk);
   bench.add(function("one", [&](std::string_view, const Call&) {
     disk->left = 0;
     return Text("2");
@@ -105,7 +105,7 @@ TEST(Rings, DenyDurably) {
   options.authorizer = std::make_shared<RuleAuthorizer>(
       std::vector<Rule>{{"no mail", "mail", "*", {}, Rule::Verdict::deny, "mail is for people"},
                         {"rest", "*", "*", {}, Rule::Verdict::allow, ""}});
-  Bench bench(options);
+  RingsBench bench(options);
   bench.add_echo("mail");
   bench.add_echo("file");
   EXPECT_TRUE(bench.execute("file", "1", "2").ok()) << "the control";
@@ -125,7 +125,7 @@ TEST(Rings, DenyWhenTheAuthorizerFails) {
   Options options;
   options.authorizer =
       std::make_shared<CallbackAuthorizer>([](const Request&) -> Decision { throw std::runtime_error("no answer"); });
-  Bench bench(options);
+  RingsBench bench(options);
   bench.add_echo("a");
   const Text reply = bench.execute("a", "1");
   EXPECT_EQ(reply.typed().channel, kEffectDenied);
@@ -135,7 +135,7 @@ TEST(Rings, DenyWhenTheAuthorizerFails) {
 
 // EFF-4: both sides, and what fits goes through.
 TEST(Rings, ValidateBothSides) {
-  Bench bench;
+  RingsBench bench;
   FunctionEffect half = function("half", [](std::string_view input, const Call&) {
     return input == "3" ? Text("1.5") : Text(std::to_string(std::stoi(std::string(input)) / 2));
   });
@@ -165,7 +165,7 @@ TEST(Rings, ValidateBothSides) {
 
 // EFF-4: failures keep to the effect's closed list.
 TEST(Rings, HoldEffectsToTheirChannels) {
-  Bench bench;
+  RingsBench bench;
   FunctionEffect fails = function("fails", [](std::string_view input, const Call&) -> Text {
     return TypedFailure{std::string(input.substr(1, input.size() - 2)), R"({"n":1})", std::string(5000, 'm')};
   });
@@ -190,7 +190,7 @@ TEST(Rings, HoldEffectsToTheirChannels) {
 
 // EFF-2: what user code throws ends at the seam, its type kept.
 TEST(Rings, CatchAtTheSeam) {
-  Bench bench;
+  RingsBench bench;
   bench.add(function("throws", [](std::string_view, const Call&) -> Text { throw std::out_of_range("far"); }));
   const Text reply = bench.execute("throws", "1");
   EXPECT_NE(reply.untyped().message.find("far"), std::string::npos);
@@ -204,7 +204,7 @@ TEST(Rings, KeepToTheBudget) {
     Options options;
     options.budget = budget;
     options.prices = prices;
-    Bench bench(options);
+    RingsBench bench(options);
     bench.add(function("slow", [](std::string_view input, const Call&) {
       std::this_thread::sleep_for(3ms);
       return Text(std::string(input));
@@ -230,7 +230,7 @@ TEST(Rings, CutWhatGoesOver) {
   Options options;
   options.budget.time = 20ms;
   options.budget.bytes = 100;
-  Bench bench(options);
+  RingsBench bench(options);
   bench.add(function("waits", [](std::string_view, const Call& call) -> Text {
     EXPECT_FALSE(call.deadline.is_never());
     while (!call.deadline.passed()) std::this_thread::sleep_for(1ms);
@@ -247,7 +247,7 @@ TEST(Rings, CutWhatGoesOver) {
 TEST(Rings, KeepToTheBudgetSideBySide) {
   Options options;
   options.budget.calls = 50;
-  Bench bench(options);
+  RingsBench bench(options);
   bench.add_echo("a");
   std::vector<std::thread> threads;
   threads.reserve(8);
@@ -275,7 +275,7 @@ class Elsewhere final : public Executor {
 // EFF-2, EFF-8: once bound, an effect is called through its executor in every way that there is, and validated after
 // it.
 TEST(Rings, CannotGetRoundAnExecutor) {
-  Bench bench;
+  RingsBench bench;
   const auto elsewhere = std::make_shared<Elsewhere>();
   FunctionEffect bound = function("bound", [](std::string_view, const Call&) -> Text {
     ADD_FAILURE() << "called past its executor";
@@ -299,7 +299,7 @@ TEST(Rings, CannotGetRoundAnExecutor) {
 TEST(Rings, RecordWhatTheKernelRefused) {
   Options options;
   options.runtime.max_denials = 3;
-  Bench bench(options);
+  RingsBench bench(options);
   bench.add(function("guest", [](std::string_view input, const Call& call) -> Text {
     call.witness->jail_applied("not json \xFF");
     for (int i = 0; i < 5; ++i) {
@@ -335,7 +335,7 @@ TEST(Rings, RecordWhatTheKernelRefused) {
 
 // ISO-7, JRN-8
 TEST(Rings, RecordRefusedConnections) {
-  Bench bench;
+  RingsBench bench;
   bench.add(function("fetch", [](std::string_view, const Call& call) -> Text {
     call.witness->egress_denied({"evil.test", 443, "203.0.113.7", "allow-list", "not on it"});
     return Text("null");
@@ -349,7 +349,7 @@ TEST(Rings, RecordRefusedConnections) {
 // EFF-7: a stop that is there already leaves no trace; one that comes is passed on; one that came too late does not
 // take back what happened.
 TEST(Rings, StopCooperatively) {
-  Bench bench;
+  RingsBench bench;
   std::stop_source stop;
   bench.add(function("stops", [&](std::string_view input, const Call& call) -> Text {
     stop.request_stop();

@@ -9,7 +9,6 @@
 namespace heddle::jail {
 namespace {
 
-using Need = Layer::Need;
 using State = Layer::State;
 
 std::string attempt_text(Attempt attempt) {
@@ -40,13 +39,13 @@ class Doctor {
     cgroups();
     diagnosis_.script_worker = true;
     for (const Layer& layer : diagnosis_.layers) {
-      if (layer.need == Need::required && layer.state != State::enforced) diagnosis_.script_worker = false;
+      if (layer.need == Layer::Need::required && layer.state != State::enforced) diagnosis_.script_worker = false;
     }
     return std::move(diagnosis_);
   }
 
  private:
-  Layer& add(const char* id, const char* name, Need need, State state, std::string version = "") {
+  Layer& add(const char* id, const char* name, Layer::Need need, State state, std::string version = "") {
     Layer layer;
     layer.id = id;
     layer.name = name;
@@ -59,7 +58,7 @@ class Doctor {
 
   // A required layer that was tried: enforced, or missing with the errno's words and this advice.
   Layer& tried(const char* id, const char* name, Attempt attempt, const char* advice) {
-    Layer& layer = add(id, name, Need::required, attempt == 0 ? State::enforced : State::missing);
+    Layer& layer = add(id, name, Layer::Need::required, attempt == 0 ? State::enforced : State::missing);
     if (attempt == 0) return layer;
     layer.reason = attempt_text(attempt);
     layer.advice = outer_sandbox(machine_, attempt) ? kAllowOuter : advice;
@@ -88,7 +87,7 @@ class Doctor {
     const int abi = machine_.landlock_abi;
     const bool enforced = abi > 0 && machine_.landlock_files == 0;
     Layer& layer =
-        add("landlock_files", "Landlock: files", Need::required, enforced ? State::enforced : State::missing);
+        add("landlock_files", "Landlock: files", Layer::Need::required, enforced ? State::enforced : State::missing);
     if (abi > 0) layer.version = "ABI " + std::to_string(abi);
     if (abi > kLandlockNewestAbi) layer.version += ", used as " + std::to_string(kLandlockNewestAbi);
     if (enforced) return;
@@ -110,21 +109,22 @@ class Doctor {
 
   void identity() {
     if (!machine_.root) {
-      Layer& layer = add("identity", "A user of its own", Need::further, State::missing);
+      Layer& layer = add("identity", "A user of its own", Layer::Need::further, State::missing);
       layer.reason = "only root can give guests user ids of their own: they run as yours, behind the other layers";
       layer.advice = "none needed; under root each guest is a user of its own";
       return;
     }
     // The ids that are used depend on the user namespace; a worker that runs is the better proof.
     const bool works = machine_.identity == 0 || machine_.worker_problem.empty();
-    Layer& layer = add("identity", "A user of its own", Need::required, works ? State::enforced : State::missing);
+    Layer& layer =
+        add("identity", "A user of its own", Layer::Need::required, works ? State::enforced : State::missing);
     if (works) return;
     layer.reason = "this root may not become another user: " + attempt_text(machine_.identity);
     layer.advice = "grant it the capabilities SETUID, SETGID and SETPCAP, or run Heddle as an ordinary user";
   }
 
   void worker() {
-    Layer& layer = add("worker", "A script worker, started and looked at", Need::required,
+    Layer& layer = add("worker", "A script worker, started and looked at", Layer::Need::required,
                        machine_.worker_problem.empty() ? State::enforced : State::missing);
     layer.reason = machine_.worker_problem;
     if (!layer.reason.empty()) layer.advice = "mend what is missing above, or what the reason names";
@@ -134,7 +134,7 @@ class Doctor {
   void landlock_part(const char* id, const char* name, int least_abi, const char* linux_version, Attempt attempt,
                      const char* in_its_place) {
     const bool there = machine_.landlock_abi >= least_abi;
-    Layer& layer = add(id, name, Need::further, there && attempt == 0 ? State::enforced : State::missing);
+    Layer& layer = add(id, name, Layer::Need::further, there && attempt == 0 ? State::enforced : State::missing);
     if (layer.state == State::enforced) {
       layer.version = "from ABI " + std::to_string(least_abi);
       return;
@@ -156,7 +156,7 @@ class Doctor {
   }
 
   void memory() {
-    Layer& layer = add("mdwe", "Memory never becomes executable", Need::further,
+    Layer& layer = add("mdwe", "Memory never becomes executable", Layer::Need::further,
                        machine_.mdwe == 0 ? State::enforced : State::missing);
     if (machine_.mdwe == 0) return;
     layer.reason = (machine_.mdwe == EINVAL ? "this kernel does not have it" : attempt_text(machine_.mdwe)) +
@@ -165,7 +165,7 @@ class Doctor {
   }
 
   void notifications() {
-    Layer& layer = add("seccomp_notify", "Denials told by number", Need::further,
+    Layer& layer = add("seccomp_notify", "Denials told by number", Layer::Need::further,
                        further(machine_.notifications == 0, applied_.notifications));
     if (layer.state == State::available) layer.reason = "not applied yet by this version: the filter kills instead";
     if (layer.state != State::missing) return;
@@ -219,7 +219,7 @@ class Doctor {
     };
     for (const Row& row : rows) {
       Layer& layer =
-          add(row.id, row.name, Need::further, further(row.attempt == 0, applied_.namespaces && row.in_script));
+          add(row.id, row.name, Layer::Need::further, further(row.attempt == 0, applied_.namespaces && row.in_script));
       if (layer.state == State::available) {
         layer.reason =
             applied_.namespaces ? "not used for scripts, which have no socket" : "not applied yet by this version";
@@ -250,7 +250,7 @@ class Doctor {
                            ? usable && missing.empty()
                            : machine_.worker_group == Machine::WorkerGroup::limited;
     Layer& layer =
-        add("cgroup", "cgroup v2: memory", Need::further, further(there, applied_.cgroups), group.controllers);
+        add("cgroup", "cgroup v2: memory", Layer::Need::further, further(there, applied_.cgroups), group.controllers);
     const std::string instead = "; resource limits (setrlimit) stand alone";
     const char* const delegate =
         machine_.root ? "start Heddle in a group that has them: systemd-run --scope -p Delegate=yes heddle ..."
@@ -282,7 +282,7 @@ class Doctor {
       layer.reason = machine_.worker_group_problem + instead;
     }
 
-    Layer& kill = add("cgroup_kill", "cgroup.kill", Need::further,
+    Layer& kill = add("cgroup_kill", "cgroup.kill", Layer::Need::further,
                       further(machine_.worker_group_kill || (there && group.kill), applied_.cgroups));
     if (kill.state == State::available)
       kill.reason = "not applied yet by this version: each process is killed by itself";
@@ -313,6 +313,6 @@ const char* state_name(Layer::State state) noexcept {
   return "missing";
 }
 
-const char* need_name(Layer::Need need) noexcept { return need == Need::required ? "required" : "further"; }
+const char* need_name(Layer::Need need) noexcept { return need == Layer::Need::required ? "required" : "further"; }
 
 }  // namespace heddle::jail

@@ -1,9 +1,11 @@
 // A small interpreter of classic BPF as seccomp(2) runs it, for tests: what would the filter answer to this call?
 #pragma once
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +15,16 @@
 #include "heddle/core/check.h"
 
 namespace heddle::jail {
+
+// What a filter answers, and whom the tests ask it about.
+inline constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
+inline constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+inline constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
+inline constexpr std::uint32_t kEperm = SECCOMP_RET_ERRNO | EPERM;
+inline constexpr std::uint64_t kUpper = std::uint64_t{1} << 32;
+inline constexpr int kHighestNumber = 1024;  // well past the newest call
+inline constexpr int kX32 = 0x40000000;
+inline constexpr std::uint32_t kForeign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0U, ~0U};
 
 class BpfProgram {
  public:

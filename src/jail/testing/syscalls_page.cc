@@ -18,9 +18,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr int kHighestNumber = 1023;  // well past the newest call
-constexpr int kX32 = 0x40000000;
-constexpr std::uint32_t kForeign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0U, ~0U};
 constexpr std::size_t kColumns = 116;
 
 // The numbers of Linux 6.1, whatever the machine's libseccomp knows: what "every other call" counts.
@@ -115,9 +112,6 @@ class Examined {
     const auto is = [&](std::uint32_t heard, std::uint32_t observing, std::uint32_t unheard) {
       return answers == Answers{heard, observing, unheard};
     };
-    constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
-    constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
-    constexpr std::uint32_t kEperm = SECCOMP_RET_ERRNO | EPERM;
     constexpr std::uint32_t kEnosys = SECCOMP_RET_ERRNO | ENOSYS;
     const bool observed = observed_.count(::seccomp_syscall_resolve_name(name.c_str())) != 0;
     if (is(kAllow, kAllow, kAllow) && !observed) return "let through";

@@ -16,14 +16,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
-constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
-constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
-constexpr std::uint32_t kEperm = SECCOMP_RET_ERRNO | EPERM;
-constexpr int kHighestNumber = 1024;
-constexpr int kX32 = 0x40000000;
-constexpr std::uint64_t kUpper = std::uint64_t{1} << 32;
-
 Policy policy(Subprocesses subprocesses, bool observe) {
   const Program self = open_program("/proc/self/exe").value();
   const core::Fd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));

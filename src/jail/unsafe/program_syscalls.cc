@@ -7,17 +7,16 @@
 
 #include <vector>
 
+#include "conditions.h"
 #include "heddle/jail/syscalls.h"
 #include "heddle/jail/unsafe/program_policy.h"
 
 namespace heddle::jail {
 namespace {
 
-constexpr std::uint64_t kLow32 = 0xFFFFFFFF;
 constexpr std::uint64_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                           CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT | CLONE_PTRACE;
 
-constexpr Condition is(unsigned argument, std::uint64_t value) { return {argument, kLow32, value}; }
 constexpr Condition without(unsigned argument, std::uint64_t flags) { return {argument, flags, 0}; }
 
 // Landlock decides which files. Before ABI 3 it takes a file that is opened for reading and truncated by that for one

@@ -19,14 +19,6 @@
 namespace heddle::jail {
 namespace {
 
-constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
-constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
-constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
-constexpr std::uint32_t kEperm = SECCOMP_RET_ERRNO | EPERM;
-constexpr int kHighestNumber = 1024;
-constexpr int kX32 = 0x40000000;
-constexpr std::uint64_t kUpper = std::uint64_t{1} << 32;
-constexpr std::uint32_t kForeign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0U, ~0U};
 constexpr std::uint64_t kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 
 using Arguments = std::initializer_list<std::uint64_t>;

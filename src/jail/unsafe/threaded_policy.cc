@@ -9,40 +9,39 @@
 #include <string_view>
 #include <vector>
 
+#include "conditions.h"
+
 namespace heddle::jail {
 namespace {
-
-constexpr std::uint64_t kLow32 = 0xFFFFFFFF;
 
 // A thread as pthread_create(3) makes one, and nothing else that clone(2) can make.
 constexpr std::uint64_t kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 constexpr std::uint64_t kThreadMay =
     CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID;
 constexpr Condition is_thread(unsigned argument) { return {argument, kLow32 & ~kThreadMay, kThread}; }
-constexpr Condition is(unsigned argument, std::uint64_t value) { return {argument, kLow32, value}; }
 constexpr Condition is_stream(unsigned argument) {
   return {argument, kLow32 & ~std::uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}, SOCK_STREAM};
 }
 
-constexpr const char* kThreads = "threads of its own; no process";
+constexpr const char* kOwnThreads = "threads of its own; no process";
 constexpr const char* kSleep = "sleeps";
 constexpr const char* kNoFile = "it has no files";
-constexpr const char* kNoSocket = "it makes no socket: the network is its host's";
+constexpr const char* kNoNetwork = "it makes no socket: the network is its host's";
 constexpr const char* kConnects = "connects to its editor and gateway, before it narrows itself";
 constexpr const char* kTaken = "taken away before the plugin's code";
 
 // These in place of a script's rows of the same name.
 constexpr SyscallRule kTool[] = {
-    {"clone", Answer::allow, kThreads, {is_thread(0)}},
-    {"set_robust_list", Answer::allow, kThreads, {}},
-    {"rseq", Answer::allow, kThreads, {}},
-    {"sched_yield", Answer::allow, kThreads, {}},
+    {"clone", Answer::allow, kOwnThreads, {is_thread(0)}},
+    {"set_robust_list", Answer::allow, kOwnThreads, {}},
+    {"rseq", Answer::allow, kOwnThreads, {}},
+    {"sched_yield", Answer::allow, kOwnThreads, {}},
     {"nanosleep", Answer::allow, kSleep, {}},
     {"clock_nanosleep", Answer::allow, kSleep, {}},
     {"open", Answer::denied, kNoFile, {}},
     {"openat", Answer::denied, kNoFile, {}},
-    {"socket", Answer::denied, kNoSocket, {}},
-    {"socketpair", Answer::denied, kNoSocket, {}},
+    {"socket", Answer::denied, kNoNetwork, {}},
+    {"socketpair", Answer::denied, kNoNetwork, {}},
 };
 
 // And these in place of a tool's.

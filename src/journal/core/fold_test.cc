@@ -7,7 +7,7 @@
 namespace heddle::journal {
 namespace {
 
-constexpr EffectRef kRef{"f", "k", "fetch", 1};
+constexpr EffectRef kFetch{"f", "k", "fetch", 1};
 
 State folded(const std::vector<Draft>& drafts) {
   State state;
@@ -19,7 +19,7 @@ const EffectState& effect(const State& state) { return state.flows.at("f").effec
 
 // JRN-3, EFF-6
 TEST(Fold, FollowsAnEffectFromIntentToOutcome) {
-  const Draft begun = intent(kRef, Repeatable::yes, {}, "1");
+  const Draft begun = intent(kFetch, Repeatable::yes, {}, "1");
   State state = folded({flow_started("f", "nightly", "0"), begun});
   EXPECT_EQ(state.sequence, 2U);
   EXPECT_EQ(state.flows.at("f").name, "nightly");
@@ -28,34 +28,34 @@ TEST(Fold, FollowsAnEffectFromIntentToOutcome) {
   EXPECT_TRUE(effect(state).repeatable);
   EXPECT_EQ(effect(state).intent, 2U);
 
-  state = folded({begun, outcome_error(kRef, "gone", Repeatable::yes), intent(kRef, Repeatable::no, {}, "1"),
-                  outcome_success(kRef, "2")});
+  state = folded({begun, outcome_error(kFetch, "gone", Repeatable::yes), intent(kFetch, Repeatable::no, {}, "1"),
+                  outcome_success(kFetch, "2")});
   EXPECT_EQ(effect(state).phase, EffectPhase::succeeded);
   EXPECT_EQ(effect(state).attempts, 2U);
   EXPECT_EQ(effect(state).intent, 3U);
   EXPECT_EQ(effect(state).settled_by, 4U);
   EXPECT_FALSE(effect(state).repeatable);
 
-  EXPECT_EQ(effect(folded({begun, outcome_failure(kRef, "c", "m", "{}")})).phase, EffectPhase::failed);
-  EXPECT_EQ(effect(folded({begun, outcome_error(kRef, "m", Repeatable::no)})).phase, EffectPhase::errored);
-  EXPECT_EQ(effect(folded({begun, outcome_cancelled(kRef, "m")})).phase, EffectPhase::cancelled);
+  EXPECT_EQ(effect(folded({begun, outcome_failure(kFetch, "c", "m", "{}")})).phase, EffectPhase::failed);
+  EXPECT_EQ(effect(folded({begun, outcome_error(kFetch, "m", Repeatable::no)})).phase, EffectPhase::errored);
+  EXPECT_EQ(effect(folded({begun, outcome_cancelled(kFetch, "m")})).phase, EffectPhase::cancelled);
 }
 
 // EFF-6
 TEST(Fold, AnOperatorResolvesADoubt) {
-  const Draft begun = intent(kRef, Repeatable::no, {}, "1");
-  const State done = folded({begun, resolved(kRef, Resolution::success, "op", "", "2")});
+  const Draft begun = intent(kFetch, Repeatable::no, {}, "1");
+  const State done = folded({begun, resolved(kFetch, Resolution::success, "op", "", "2")});
   EXPECT_EQ(effect(done).phase, EffectPhase::succeeded);
   EXPECT_EQ(effect(done).settled_by, 2U);
-  EXPECT_EQ(effect(folded({begun, resolved(kRef, Resolution::failure, "op", "", {})})).phase, EffectPhase::failed);
-  EXPECT_EQ(effect(folded({begun, resolved(kRef, Resolution::run_again, "op", "", {})})).phase, EffectPhase::none);
+  EXPECT_EQ(effect(folded({begun, resolved(kFetch, Resolution::failure, "op", "", {})})).phase, EffectPhase::failed);
+  EXPECT_EQ(effect(folded({begun, resolved(kFetch, Resolution::run_again, "op", "", {})})).phase, EffectPhase::none);
 }
 
 // JRN-8, EFF-3
 TEST(Fold, DenialsAreCountedByWhoRefused) {
   const State state =
-      folded({intent(kRef, Repeatable::no, {}, "1"), access_denied(kRef, "openat", "/etc/passwd", "landlock"),
-              egress_denied(kRef, "evil.test", 443, "", "allow-list", "not listed"), outcome_success(kRef, "2"),
+      folded({intent(kFetch, Repeatable::no, {}, "1"), access_denied(kFetch, "openat", "/etc/passwd", "landlock"),
+              egress_denied(kFetch, "evil.test", 443, "", "allow-list", "not listed"), outcome_success(kFetch, "2"),
               effect_denied({"f", "other", "fetch", 1}, "deny-all", "no")});
   EXPECT_EQ(effect(state).phase, EffectPhase::succeeded);
   EXPECT_EQ(effect(state).denials, (Denials{0, 1, 1, 3}));
@@ -73,9 +73,9 @@ TEST(Fold, AFlowEndsAndMayStartAgain) {
 
 // JRN-1
 TEST(Fold, SkipsKindsThatItDoesNotKnow) {
-  State state = folded({intent(kRef, Repeatable::no, {}, "1")});
+  State state = folded({intent(kFetch, Repeatable::no, {}, "1")});
   const State before = state;
-  Fact strange = testing::facts_of({intent(kRef, Repeatable::no, {}, "1")})[0];
+  Fact strange = testing::facts_of({intent(kFetch, Repeatable::no, {}, "1")})[0];
   strange.sequence = 2;
   strange.kind = Kind::unknown;
   strange.kind_text = "TELEPORTED";

@@ -30,10 +30,10 @@ using core::Errc;
 
 constexpr const char* kDatabase = "postgres";  // where the server keeps nothing of its own
 
-PostgresServer* server = nullptr;  // of main's, for the factory that the suite calls
+PostgresServer* running = nullptr;  // of main's, for the factory that the suite calls
 
 void run_sql(const std::string& database, const std::string& sql) {
-  PGconn* const connection = ::PQconnectdb(server->conninfo(database).c_str());
+  PGconn* const connection = ::PQconnectdb(running->conninfo(database).c_str());
   ASSERT_EQ(::PQstatus(connection), CONNECTION_OK) << ::PQerrorMessage(connection);
   PGresult* const result = ::PQexec(connection, sql.c_str());
   const ExecStatusType status = ::PQresultStatus(result);
@@ -52,7 +52,7 @@ class PostgresBackend final : public Backend {
   core::Result<std::unique_ptr<Store>> try_open() override { return open_postgres(conninfo()); }
   void run_sql(const std::string& sql) override { testing::run_sql(kDatabase, "SET search_path = heddle;" + sql); }
   std::string blob(std::string_view bytes) override { return "'\\x" + Digest::from_raw(bytes)->hex() + "'::bytea"; }
-  [[nodiscard]] std::string conninfo() const { return server->conninfo(kDatabase); }
+  [[nodiscard]] std::string conninfo() const { return running->conninfo(kDatabase); }
 };
 
 const Draft kDraft{"f", "a", Kind::intent, "{}", std::nullopt};
@@ -158,7 +158,7 @@ TEST(Postgres, FoldsAsSqliteDoesFactForFact) {
 }
 
 std::string ask(const std::string& sql) {
-  PGconn* const connection = ::PQconnectdb(server->conninfo(kDatabase).c_str());
+  PGconn* const connection = ::PQconnectdb(running->conninfo(kDatabase).c_str());
   PGresult* const result = ::PQexec(connection, sql.c_str());
   EXPECT_EQ(::PQresultStatus(result), PGRES_TUPLES_OK) << ::PQerrorMessage(connection);
   std::string answer = ::PQgetvalue(result, 0, 0);
@@ -284,9 +284,9 @@ TEST(Postgres, AServerThatComesBackIsWaitedFor) {
   append_while(*store, [] {
     for (int i = 0; i < 2; ++i) {
       std::this_thread::sleep_for(500ms);
-      server->stop_at_once();
+      running->stop_at_once();
       std::this_thread::sleep_for(100ms);
-      ASSERT_TRUE(server->start_again());
+      ASSERT_TRUE(running->start_again());
     }
     std::this_thread::sleep_for(500ms);
   });
@@ -297,11 +297,11 @@ TEST(Postgres, AServerThatStaysAwayIsAnError) {
   PostgresBackend backend;
   const auto store = open_postgres(backend.conninfo(), {PostgresMode::create, 300ms}).value();
   ASSERT_TRUE(store->append_one(kDraft).ok());
-  server->stop_at_once();
+  running->stop_at_once();
   const auto append = store->append_one(kDraft);
   const auto timed = store->append_one(kDraft, {{}, Deadline::after(20ms)});
   const auto read = store->read({}, {});
-  ASSERT_TRUE(server->start_again());
+  ASSERT_TRUE(running->start_again());
   EXPECT_EQ(append.error().code, Errc::disconnected) << append.error().message();
   EXPECT_EQ(timed.error().code, Errc::timed_out) << timed.error().message();
   EXPECT_EQ(read.error().code, Errc::disconnected) << read.error().message();
@@ -320,6 +320,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "SKIPPED: the journal on PostgreSQL was not tested: %s\n", reason.c_str());
     return required != nullptr && std::strstr(required, "postgres") != nullptr ? 1 : 77;
   }
-  heddle::journal::testing::server = server.get();
+  heddle::journal::testing::running = server.get();
   return RUN_ALL_TESTS();
 }

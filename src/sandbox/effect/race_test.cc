@@ -23,8 +23,8 @@ namespace {
 using spi::Outcome;
 using std::chrono::milliseconds;
 
-struct Bench {
-  explicit Bench(std::shared_ptr<spi::SandboxBackend> backend, milliseconds grace = milliseconds(60'000)) {
+struct RaceBench {
+  explicit RaceBench(std::shared_ptr<spi::SandboxBackend> backend, milliseconds grace = milliseconds(60'000)) {
     SandboxEffectOptions options;
     options.backend_grace = grace;
     options.wall_clock = milliseconds(1);
@@ -91,7 +91,7 @@ constexpr const char* kCancelled = "sandbox: cancelled";
 // SBX-8: a stop before anything: nothing is run.
 TEST(Race, StoppedBefore) {
   const auto backend = answering(Outcome::ok("1"));
-  const Bench bench(backend);
+  const RaceBench bench(backend);
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(bench.run(stop.get_token()).cancelled().message, kCancelled);
@@ -103,7 +103,7 @@ TEST(Race, StoppedBefore) {
 // SBX-8, SBX-9: a stop during a run that says nothing; the backend's own token has fired, and nothing is left.
 TEST(Race, StoppedDuring) {
   Held held;
-  const Bench bench(holding(held));
+  const RaceBench bench(holding(held));
   const Footprint before = footprint_now();
   std::stop_source stop;
   std::thread stopper([&] {
@@ -123,7 +123,7 @@ TEST(Race, StoppedDuring) {
 TEST(Race, StoppedFirstThenAnswered) {
   for (int kind = 0; kind < 3; ++kind) {
     std::stop_source stop;
-    const Bench bench(
+    const RaceBench bench(
         std::make_shared<FakeBackend>([&](const spi::Request& request) -> std::unique_ptr<spi::Evaluation> {
           stop.request_stop();
           EXPECT_TRUE(request.stop.stop_requested());  // it reaches a backend that is still inside evaluate()
@@ -139,7 +139,7 @@ TEST(Race, StoppedFirstThenAnswered) {
 TEST(Race, NeverSettles) {
   for (const int grace : {0, 30}) {
     Held held;
-    const Bench bench(holding(held), milliseconds(grace));
+    const RaceBench bench(holding(held), milliseconds(grace));
     const Footprint before = footprint_now();
     const auto reply = bench.run();
     EXPECT_EQ(reply.untyped().message, "sandbox backend did not settle within " + std::to_string(grace + 1) + " ms");
@@ -154,7 +154,7 @@ TEST(Race, NeverSettles) {
 // SBX-9: a deadline of the caller's that comes first.
 TEST(Race, CallersDeadline) {
   Held held;
-  const Bench bench(holding(held));
+  const RaceBench bench(holding(held));
   effect::Call call;
   call.deadline = core::Deadline::after(milliseconds(5));
   const std::string json = "{\"script\":\"" + bench.scripts->add("script").text() + "\"}";
@@ -164,18 +164,18 @@ TEST(Race, CallersDeadline) {
 
 // SBX-9: an answer that is there when it is looked for counts, though the deadline has passed as well.
 TEST(Race, AnsweredWhileNobodyLooked) {
-  const Bench bench(std::make_shared<FakeBackend>([](const spi::Request&) {
-                      ::poll(nullptr, 0, 20);
-                      return spi::ready(Outcome::ok("1"));
-                    }),
-                    milliseconds(0));
+  const RaceBench bench(std::make_shared<FakeBackend>([](const spi::Request&) {
+                          ::poll(nullptr, 0, 20);
+                          return spi::ready(Outcome::ok("1"));
+                        }),
+                        milliseconds(0));
   EXPECT_TRUE(bench.run().ok());
 }
 
 // SBX-1, SBX-11: an answer from another thread, and a second one that nobody takes.
 TEST(Race, AnsweredTwiceFromAnotherThread) {
   Held held;
-  const Bench bench(holding(held));
+  const RaceBench bench(holding(held));
   std::thread answerer([&] {
     until(held.started);
     held.completion->complete(Outcome::ok("1"));
@@ -187,11 +187,11 @@ TEST(Race, AnsweredTwiceFromAnotherThread) {
 
 // SBX-5: handles that break the interface end as failures of the backend's, not as a wait without an end.
 TEST(Race, BrokenHandles) {
-  const Bench null(std::make_shared<FakeBackend>([](const spi::Request&) { return nullptr; }));
+  const RaceBench null(std::make_shared<FakeBackend>([](const spi::Request&) { return nullptr; }));
   EXPECT_EQ(null.run().untyped().message, "sandbox backend failed: it gave no handle");
   const int closed = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::close(closed);
-  const Bench stale(std::make_shared<FakeBackend>([closed](const spi::Request&) {
+  const RaceBench stale(std::make_shared<FakeBackend>([closed](const spi::Request&) {
     return std::make_unique<FakeEvaluation>(closed, [] { return std::optional<Outcome>(); });
   }));
   EXPECT_EQ(stale.run().untyped().message, "sandbox backend failed: its handle has no open descriptor");
@@ -201,13 +201,13 @@ TEST(Race, BrokenHandles) {
 TEST(Race, AlwaysReadableNeverReady) {
   int looks = 0;
   const core::Fd zero(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
-  const Bench bench(std::make_shared<FakeBackend>([&](const spi::Request&) {
-                      return std::make_unique<FakeEvaluation>(zero.get(), [&] {
-                        ++looks;
-                        return std::optional<Outcome>();
-                      });
-                    }),
-                    milliseconds(200));
+  const RaceBench bench(std::make_shared<FakeBackend>([&](const spi::Request&) {
+                          return std::make_unique<FakeEvaluation>(zero.get(), [&] {
+                            ++looks;
+                            return std::optional<Outcome>();
+                          });
+                        }),
+                        milliseconds(200));
   EXPECT_TRUE(bench.run().is_untyped());
   EXPECT_LT(looks, 64 + 1 + 202);
 }
@@ -227,7 +227,7 @@ TEST(Race, StuckEngineKeepsItsThreadAlone) {
   const auto engine = std::make_shared<Stuck>();
   const auto backend = std::make_shared<spi::BlockingBackend>(engine, spi::BlockingOptions{2, milliseconds(5)});
   {
-    const Bench bench(backend, milliseconds(5));
+    const RaceBench bench(backend, milliseconds(5));
     const Footprint before = footprint_now();
     const auto with_threads = [&before](std::size_t more) {
       Footprint footprint = before;
@@ -255,7 +255,7 @@ TEST(Race, ThousandRounds) {
   int seen[3] = {0, 0, 0};
   for (int round = 0; round < 1000; ++round) {
     Held held;
-    const Bench bench(holding(held), milliseconds(static_cast<int>(random() % 2)));
+    const RaceBench bench(holding(held), milliseconds(static_cast<int>(random() % 2)));
     std::stop_source stop;
     std::atomic<bool> stopped{false};
     const auto stop_after = random() % 2500;

@@ -51,11 +51,11 @@ TEST(SandboxRun, HasARefusalAtOnce) {
   EXPECT_EQ(backend->runs, 0);
 }
 
-struct Held {
+struct HeldRun {
   std::optional<spi::Completion> completion;
   std::stop_token stop;
 };
-std::shared_ptr<FakeBackend> holding(Held& held) {
+std::shared_ptr<FakeBackend> holding_run(HeldRun& held) {
   return std::make_shared<FakeBackend>([&held](spi::Request request) {
     spi::Pending pending = spi::pending();
     held.completion = pending.completion;
@@ -66,8 +66,8 @@ std::shared_ptr<FakeBackend> holding(Held& held) {
 
 // SBX-1: nothing, then a descriptor that says when.
 TEST(SandboxRun, SaysWhenToLook) {
-  Held held;
-  const auto run = start(holding(held));
+  HeldRun held;
+  const auto run = start(holding_run(held));
   EXPECT_FALSE(run->take());
   EXPECT_FALSE(readable(run->ready_fd(), 0));
   held.completion->complete(Outcome::limited(spi::LimitKind::cpu));
@@ -79,8 +79,8 @@ TEST(SandboxRun, SaysWhenToLook) {
 
 // SBX-9: a backend that never settles loses; its stop token fires.
 TEST(SandboxRun, MissesItsDeadline) {
-  Held held;
-  const auto run = start(holding(held), "null", milliseconds(20));
+  HeldRun held;
+  const auto run = start(holding_run(held), "null", milliseconds(20));
   EXPECT_FALSE(run->take());
   EXPECT_FALSE(run->deadline().is_never());
   ::poll(nullptr, 0, run->deadline().poll_ms());
@@ -91,8 +91,8 @@ TEST(SandboxRun, MissesItsDeadline) {
 
 // SBX-8: giving up stops the backend and releases the handle.
 TEST(SandboxRun, GivesUp) {
-  Held held;
-  auto run = start(holding(held));
+  HeldRun held;
+  auto run = start(holding_run(held));
   EXPECT_FALSE(run->take());
   EXPECT_FALSE(held.stop.stop_requested());
   run.reset();
