@@ -53,23 +53,37 @@ if(HEDDLE_SANITIZE)
     "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0:suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
 endif()
 
+# What is tested is optimized; the tests themselves compile faster without.
+function(heddle_test_options target)
+  if(CMAKE_BUILD_TYPE MATCHES "Rel")
+    set_target_properties(${target} PROPERTIES HEDDLE_TEST ON)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # Headers that most sources include, compiled once for the host's libraries and, with GoogleTest, once for test programs.
-# The builds without it show that each source includes what it uses.
+# The builds without it show that each source includes what it uses; the preset dev has it for tests alone.
 if(HEDDLE_PCH)
-  set(headers <nlohmann/json.hpp> <algorithm> <array> <atomic> <chrono> <condition_variable> <deque> <filesystem>
-    <fstream> <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <stop_token> <string>
-    <string_view> <thread> <utility> <variant> <vector>)
+  set(headers <algorithm> <array> <atomic> <chrono> <condition_variable> <deque> <filesystem> <fstream> <functional> <map>
+    <memory> <mutex> <optional> <random> <set> <span> <sstream> <stop_token> <string> <string_view> <thread> <utility>
+    <variant> <vector>)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch.cc CONTENT "")
-  add_library(heddle_pch_library OBJECT ${PROJECT_BINARY_DIR}/pch.cc)
-  target_link_libraries(heddle_pch_library PRIVATE heddle_flags heddle_sanitizers)
-  target_precompile_headers(heddle_pch_library PRIVATE ${headers})
-  find_package(GTest REQUIRED)
-  add_executable(heddle_pch_test ${PROJECT_BINARY_DIR}/pch.cc)
-  target_link_libraries(heddle_pch_test PRIVATE heddle_flags heddle_sanitizers GTest::gtest_main)
-  target_precompile_headers(heddle_pch_test PRIVATE <gtest/gtest.h> ${headers})
+  if(NOT HEDDLE_PCH STREQUAL "TESTS")
+    list(PREPEND headers <nlohmann/json.hpp>)
+    add_library(heddle_pch_library OBJECT ${PROJECT_BINARY_DIR}/pch.cc)
+    target_link_libraries(heddle_pch_library PRIVATE heddle_flags heddle_sanitizers)
+    target_precompile_headers(heddle_pch_library PRIVATE ${headers})
+  endif()
+  if(HEDDLE_TESTS)
+    find_package(GTest REQUIRED)
+    add_executable(heddle_pch_test ${PROJECT_BINARY_DIR}/pch.cc)
+    target_link_libraries(heddle_pch_test PRIVATE heddle_flags heddle_sanitizers GTest::gtest_main)
+    target_precompile_headers(heddle_pch_test PRIVATE <gtest/gtest.h> ${headers})
+    heddle_test_options(heddle_pch_test)
+  endif()
 endif()
 function(heddle_precompiled kind target)
-  if(HEDDLE_PCH)
+  if(TARGET heddle_pch_${kind})
     target_precompile_headers(${target} REUSE_FROM heddle_pch_${kind})
   endif()
 endfunction()
