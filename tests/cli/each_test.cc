@@ -96,7 +96,7 @@ TEST_F(Each, FollowsASlowInput) {
 TEST_F(Each, AHundredThousandLinesInBoundedMemory) {
   Process process(each("vary", {"--workers", "4"}));
   long after_thousand = 0;
-  for (int begin = 0; begin < 100'000; begin += kStep) {
+  for (int begin = 0; begin < kManyRuns; begin += kStep) {
     std::string lines;
     for (int i = begin; i < begin + kStep; ++i)
       lines += "{\"number\":" + std::to_string(i) + ",\"text\":\"some more of it\"}\n";

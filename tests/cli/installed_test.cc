@@ -272,7 +272,7 @@ TEST_F(Installed, AHundredThousandRunsInBoundedMemory) {
   Process process(script("globalThis.n = (globalThis.n ?? 0) + 1; [n, input]",
                          {"--each", "-", "--workers", "2", "--wall-clock", "1h"}));
   long after_thousand = 0;
-  for (int begin = 0; begin < 100'000; begin += kStep) {
+  for (int begin = 0; begin < kManyRuns; begin += kStep) {
     std::string lines;
     for (int i = begin; i < begin + kStep; ++i) lines += std::to_string(i) + "\n";
     process.write(lines);
