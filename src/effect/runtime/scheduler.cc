@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "heddle/core/check.h"
+
 namespace heddle::effect {
 
 // Nodes of maps stay where they are, so slots and waiters point at them; a flow's node lives while it runs or waits.
@@ -98,6 +100,7 @@ Scheduler::Slot& Scheduler::Slot::operator=(Slot&& other) noexcept {
 
 void Scheduler::Slot::release() noexcept {
   if (state_ == nullptr) return;
+  HEDDLE_CHECK(flow_ != nullptr && effect_ != nullptr);
   {
     const std::lock_guard lock(state_->mutex);
     auto& flow = *static_cast<State::Flow*>(flow_);
