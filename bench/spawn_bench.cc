@@ -54,6 +54,7 @@ void jailed(jail::Supervisor& supervisor, const jail::Policy& policy, const jail
 struct Contender {
   Sample sample;
   std::function<void()> work;
+  std::function<void()> before = [] {};  // not in the time
 };
 
 // A policy file for heddle exec, gone with the object.
@@ -82,6 +83,7 @@ int measure() {
   jail::SupervisorOptions options;
   options.program = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
   jail::Supervisor supervisor = must(jail::Supervisor::start(options));
+  jail::Supervisor ahead = must(jail::Supervisor::start(options));
   const jail::Program program = must(jail::open_program(kTrue));
   const auto policy = [](jail::Need need, jail::NamespaceSet set) {
     return must(jail::Policy::script({}, {}, jail::NamespaceOrder{need, set}));
@@ -95,6 +97,11 @@ int measure() {
   contenders.push_back({Sample("jail, no namespaces"), [&] { jailed(supervisor, none, program); }});
   contenders.push_back({Sample("jail, usual namespaces"), [&] { jailed(supervisor, usual, program); }});
   contenders.push_back({Sample("jail, network too"), [&] { jailed(supervisor, all, program); }});
+  for (const auto& [name, set] : {std::pair("usual namespaces", &usual), std::pair("network too", &all)}) {
+    contenders.push_back({Sample(std::string("jail, ") + name + ", made ahead"),
+                          [&, set = set] { jailed(ahead, *set, program); },
+                          [&, set = set] { (void)must(ahead.prepare(*set)); }});
+  }
   const auto add = [&](const char* name, const std::vector<std::string>& words) {
     if (!run(words)) {
       std::printf("%s: not here, or refused by this host (Debian packages bubblewrap, util-linux)\n", name);
@@ -122,7 +129,10 @@ int measure() {
       {"/usr/bin/unshare", "--user", "--pid", "--fork", "--mount", "--ipc", "--uts", "--net", kTrue});
 
   for (int round = 0; round < kRounds; ++round) {
-    for (Contender& contender : contenders) contender.sample.time(contender.work);
+    for (Contender& contender : contenders) {
+      contender.before();
+      contender.sample.time(contender.work);
+    }
   }
   print_heading();
   for (const Contender& contender : contenders) print_row(contender.sample, contenders[0].sample);
@@ -132,13 +142,14 @@ int measure() {
     }
     return 0.0;
   };
-  std::printf("\nthe other's p50 as a multiple of ours, with the same namespaces       jail   heddle exec\n");
+  std::printf("\nthe other's p50 as a multiple of ours, with the same namespaces   jail   made ahead   heddle exec\n");
   for (const char* other : {"bubblewrap", "unshare"}) {
     for (const char* set : {", usual namespaces", ", network too"}) {
       const std::string name = std::string(other) + set;
       if (median(name) == 0) continue;
-      std::printf("%-62s %7.1f x %11.1f x\n", name.c_str(), median(name) / median(std::string("jail") + set),
-                  median(name) / median(std::string("heddle exec") + set));
+      const auto times = [&](const std::string& ours) { return median(name) / median(ours); };
+      std::printf("%-58s %8.1f x %10.1f x %11.1f x\n", name.c_str(), times(std::string("jail") + set),
+                  times(std::string("jail") + set + ", made ahead"), times(std::string("heddle exec") + set));
     }
   }
   return 0;

@@ -22,6 +22,9 @@ constexpr std::uint64_t kControlKey = UINT64_MAX;
 constexpr std::uint64_t kHostKey = UINT64_MAX - 1;
 constexpr int kDyingMilliseconds = 5;  // between two tries to remove a group whose processes are dying
 constexpr int kDyingTries = 400;
+// Nothing was asked for so long: then a child is made ahead. At once would take a processor from the guest that has
+// just been started, and whoever waits for that one's end would wait for the next child too.
+constexpr int kQuietMilliseconds = 1;
 
 wire::Message refusal(const jail::Failure& failure) {
   wire::Message reply("failed");
@@ -61,7 +64,9 @@ core::Result<void> Supervisor::run() {
   HEDDLE_TRY(watch(host_.fd(), kHostKey));
   for (;;) {
     epoll_event event{};
-    const int ready = ::epoll_wait(epoll_.get(), &event, 1, remove_dying() ? -1 : kDyingMilliseconds);
+    const int patience = remove_dying() ? -1 : kDyingMilliseconds;
+    const int ready = ::epoll_wait(epoll_.get(), &event, 1, all_ready() ? patience : kQuietMilliseconds);
+    if (ready == 0) make_one_ready();
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     if (ready < 0) return core::system_error("epoll_wait");
     if (event.data.u64 == kHostKey) return {};
@@ -111,6 +116,7 @@ core::Result<void> Supervisor::serve() {
   HEDDLE_ASSIGN(jail::Packet packet, jail::receive_packet(control_, core::Deadline::never()));
   const std::string op = packet.message.op();
   if (op == "spawn") return spawn(std::move(packet));
+  if (op == "prepare") return prepare(std::move(packet.message));
   if (op == "status") return status(packet.message);
   if (op == "close") return close(packet.message);
   if (op == "notify") return notify(packet.message);
@@ -136,9 +142,7 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   jail::NotifyRules rules = plan.notify;
   jail::ControlGroup group;
   jail::AppliedCgroup applied;
-  const jail::Failure no_group = make_group(plan, group, applied);
-  if (no_group.step != jail::Step::none) return jail::send_packet(control_, refusal(no_group), {});
-  jail::SpawnResult spawned = jail::spawn(std::move(plan));
+  jail::SpawnResult spawned = launch(std::move(plan), group, applied);
   if (spawned.failure.step != jail::Step::none) {
     give_up(std::move(group));
     return jail::send_packet(control_, refusal(spawned.failure), {});
@@ -177,18 +181,79 @@ core::Result<void> Supervisor::groups(wire::Message& request) {
   return jail::send_packet(control_, reply, {});
 }
 
-jail::Failure Supervisor::make_group(jail::SpawnPlan& plan, jail::ControlGroup& group, jail::AppliedCgroup& applied) {
-  if (!plan.group_limits.any()) return {};
+jail::Failure Supervisor::make_group(const jail::GroupLimits& limits, jail::ControlGroup& group,
+                                     jail::AppliedCgroup& applied, core::Fd& folder) {
+  if (!limits.any()) return {};
   if (!groups_) groups_ = std::make_unique<jail::GroupTree>(jail::GroupChoice{});
-  const jail::Failure failure = groups_->make(plan.group_limits, group, applied);
+  const jail::Failure failure = groups_->make(limits, group, applied);
   if (failure.step != jail::Step::none || !group.valid()) return failure;
-  core::Result<core::Fd> folder = group.folder().fd().duplicate();
-  if (!folder.ok()) {
+  core::Result<core::Fd> duplicate = group.folder().fd().duplicate();
+  if (!duplicate.ok()) {
     give_up(std::move(group));
-    return jail::Failure{jail::Step::descriptors_high, folder.error().sys_errno, 0};
+    return jail::Failure{jail::Step::descriptors_high, duplicate.error().sys_errno, 0};
   }
-  plan.group = std::move(folder).value();
+  folder = std::move(duplicate).value();
   return {};
+}
+
+std::vector<Supervisor::Kind>::iterator Supervisor::find_kind(const jail::PrepareOrder& order) {
+  return std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.order == order; });
+}
+
+jail::SpawnResult Supervisor::launch(jail::SpawnPlan plan, jail::ControlGroup& group, jail::AppliedCgroup& applied) {
+  const auto kind = find_kind({plan.namespaces, plan.group_limits});
+  if (kind != kinds_.end() && kind->child) {
+    const std::unique_ptr<jail::Prepared> child = std::move(kind->child);
+    group = std::move(kind->group);
+    applied = std::move(kind->applied);
+    if (std::optional<jail::SpawnResult> spawned = child->run(plan)) return *std::move(spawned);
+    give_up(std::move(group));
+    group = jail::ControlGroup();
+    applied = jail::AppliedCgroup();
+  }
+  jail::SpawnResult refused;
+  refused.failure = make_group(plan.group_limits, group, applied, plan.group);
+  if (refused.failure.step != jail::Step::none) return refused;
+  return jail::spawn(std::move(plan));
+}
+
+core::Result<void> Supervisor::prepare(wire::Message request) {
+  HEDDLE_ASSIGN(jail::PrepareOrder order, jail::decode_prepare(std::move(request)));
+  auto kind = find_kind(order);
+  if (kind == kinds_.end()) {
+    if (kinds_.size() == jail::kMaxPrepared) {
+      return jail::send_packet(control_, refusal({jail::Step::request, ENOSPC, 0}), {});
+    }
+    kind = kinds_.emplace(kinds_.end());
+    kind->order = std::move(order);
+  }
+  const jail::Failure failure = kind->child ? jail::Failure{} : make_ready(*kind);
+  if (failure.step == jail::Step::none) return jail::send_packet(control_, wire::Message("prepared"), {});
+  kinds_.erase(kind);
+  return jail::send_packet(control_, refusal(failure), {});
+}
+
+jail::Failure Supervisor::make_ready(Kind& kind) {
+  core::Fd folder;
+  const jail::Failure no_group = make_group(kind.order.group_limits, kind.group, kind.applied, folder);
+  if (no_group.step != jail::Step::none) return no_group;
+  jail::Prepared::Made made = jail::Prepared::make(kind.order.namespaces, folder);
+  kind.child = std::move(made.child);
+  if (!kind.child) give_up(std::move(kind.group));
+  return made.failure;
+}
+
+bool Supervisor::all_ready() const {
+  return std::all_of(kinds_.begin(), kinds_.end(), [](const Kind& kind) { return kind.child != nullptr; });
+}
+
+// One at a time, so that a request never waits for more than one. What cannot be made ahead any more is left to the
+// next spawn, which says why.
+void Supervisor::make_one_ready() {
+  const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [](const Kind& one) { return one.child == nullptr; });
+  if (kind == kinds_.end()) return;
+  const jail::Failure failure = make_ready(*kind);
+  if (failure.step != jail::Step::none) kinds_.erase(kind);
 }
 
 core::Result<Supervisor::Guest*> Supervisor::find(wire::Message& request, std::uint64_t& id) {
@@ -269,6 +334,11 @@ bool Supervisor::remove_dying() {
 }
 
 void Supervisor::end_all() {
+  for (Kind& kind : kinds_) {
+    kind.child.reset();
+    give_up(std::move(kind.group));
+  }
+  kinds_.clear();
   for (auto& [id, guest] : guests_) {
     if (guest.ending.state == jail::Ending::State::alive) (void)guest.process.send_signal(SIGKILL);
     if (guest.group.valid()) guest.group.folder().kill();

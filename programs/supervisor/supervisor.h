@@ -12,6 +12,7 @@
 #include "heddle/core/result.h"
 #include "heddle/jail/launch/cgroup.h"
 #include "heddle/jail/launch/control.h"
+#include "heddle/jail/launch/prepared.h"
 #include "heddle/jail/launch/spawn.h"
 
 namespace heddle::supervisor {
@@ -37,6 +38,14 @@ class Supervisor {
     bool forgotten = false;  // closed by the host before its end was seen
   };
 
+  // A kind of guest that a child is kept ready for.
+  struct Kind {
+    jail::PrepareOrder order;
+    std::unique_ptr<jail::Prepared> child;  // none: to be made when nothing else is to be done
+    jail::ControlGroup group;
+    jail::AppliedCgroup applied;
+  };
+
   // What of a guest's an event is about; with its id the key in the epoll set.
   enum class Source : std::uint8_t { process, socket, listener };
   [[nodiscard]] static std::uint64_t event_key(std::uint64_t id, Source source) {
@@ -56,8 +65,16 @@ class Supervisor {
   [[nodiscard]] core::Result<void> handle(std::uint64_t key, std::uint32_t events);
   [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source, std::uint32_t events);
   [[nodiscard]] core::Result<void> groups(wire::Message& request);
-  [[nodiscard]] jail::Failure make_group(jail::SpawnPlan& plan, jail::ControlGroup& group,
-                                         jail::AppliedCgroup& applied);
+  [[nodiscard]] core::Result<void> prepare(wire::Message request);
+  [[nodiscard]] std::vector<Kind>::iterator find_kind(const jail::PrepareOrder& order);
+  [[nodiscard]] jail::Failure make_ready(Kind& kind);
+  /// True when nothing is left to be made ahead.
+  [[nodiscard]] bool all_ready() const;
+  void make_one_ready();
+  /// Starts the guest from a child that is ready for its kind, or from nothing.
+  [[nodiscard]] jail::SpawnResult launch(jail::SpawnPlan plan, jail::ControlGroup& group, jail::AppliedCgroup& applied);
+  [[nodiscard]] jail::Failure make_group(const jail::GroupLimits& limits, jail::ControlGroup& group,
+                                         jail::AppliedCgroup& applied, core::Fd& folder);
   void look_at(std::uint64_t id);
   void give_up(jail::ControlGroup group);
   [[nodiscard]] bool remove_dying();
@@ -69,6 +86,7 @@ class Supervisor {
   std::unique_ptr<jail::GroupTree> groups_;
   std::vector<jail::ControlGroup> dying_;  // of ended guests, whose descendants are not gone yet
   std::map<std::uint64_t, Guest> guests_;
+  std::vector<Kind> kinds_;
   std::uint64_t next_id_ = 1;
 };
 

@@ -155,6 +155,24 @@ Supervisor::~Supervisor() {
 
 pid_t Supervisor::pid() const noexcept { return link_->pid(); }
 
+core::Result<void> Supervisor::prepare(const Policy& policy) {
+  const NamespaceOrder& order = policy.namespaces();
+  if (order.need != Need::off && order.set.has(Namespace::mount) && order.root == Root::host) {
+    return core::make_error(Errc::unsupported, "prepare guests",
+                            "a guest with a copy of the host's root folder gets the mounts of the time when it starts");
+  }
+  HEDDLE_ASSIGN(Packet reply, link_->ask(encode_prepare({order, policy.limits().group})));
+  if (reply.message.op() != "failed") return reply.message.finish();
+  HEDDLE_ASSIGN(const Failure failure, decode_failure(reply.message));
+  if (failure.step == Step::request) {
+    return core::make_error(Errc::exhausted, "prepare guests",
+                            "children are kept ready for " + std::to_string(kMaxPrepared) + " kinds of policy already");
+  }
+  core::Error error = refused(failure);
+  error.step = "prepare guests: " + error.step;
+  return error;
+}
+
 core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& program,
                                       const std::vector<std::string>& arguments, core::Fd channel,
                                       const std::vector<core::Fd>& more) {

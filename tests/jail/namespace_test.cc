@@ -53,13 +53,6 @@ std::vector<std::string> words_of(pid_t pid, const std::string& file, const std:
   return {};
 }
 
-// "bare": without the last steps, which would close its /proc to us as an ordinary user.
-core::Result<Started> start_bare(Supervisor& supervisor, const Policy& policy) {
-  HEDDLE_ASSIGN(Started started, start_guest(supervisor, "heddle-test-guest", {"bare"}, policy));
-  EXPECT_EQ(next_message(started.channel).op(), "ready");
-  return started;
-}
-
 // Whether this host gives namespaces out at all; the tests of what they do need it.
 std::string refusal(Supervisor& supervisor) {
   auto started = start_guest(supervisor, "heddle-test-guest", {"confined"}, with(Need::required, kAllNamespaces));

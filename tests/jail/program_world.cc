@@ -40,6 +40,7 @@ core::Result<ProgramOutcome> run_program(Supervisor& supervisor, const ProgramRu
   more.push_back(null_device());
   more.push_back(std::move(output.second));
   more.push_back(null_device());
+  prepare_if_asked(supervisor, policy);
   HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
   HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
   HEDDLE_ASSIGN(Guest guest, supervisor.spawn(policy, stub, {}, std::move(ends.second), more));

@@ -20,11 +20,20 @@ void expect_refused(const Row& row, const Policy& policy) {
   expect_refused(row, policy, kTestPrograms + "heddle-test-guest", {});
 }
 
-void expect_refused(const Row& row, const Policy& policy, const std::string& program,
-                    const std::vector<core::Fd>& more) {
+namespace {
+
+// Either half of a prepared child meets the failure, or the child that is made from nothing after it.
+enum class Beginning : std::uint8_t { from_nothing, prepared };
+
+void expect_refused(const Row& row, const Policy& policy, const std::string& program, const std::vector<core::Fd>& more,
+                    Beginning beginning) {
   const InjectedSupervisor injected({row.injection});
   auto supervisor = start_supervisor(injected.path());
   ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  if (beginning == Beginning::prepared) {
+    const auto ready = supervisor.value().prepare(policy);
+    EXPECT_TRUE(ready.ok() || ready.error().step.find("prepare guests") == 0) << ready.error().message();
+  }
   core::FdPair pair = core::stream_pair().value();
   auto channel = wire::Channel::adopt(std::move(pair.first)).value();
   const auto guest =
@@ -37,6 +46,15 @@ void expect_refused(const Row& row, const Policy& policy, const std::string& pro
   }
   EXPECT_NE(guest.error().message().find("not started"), std::string::npos) << guest.error().message();
   EXPECT_EQ(next_message(channel).op(), "gone");
+}
+
+}  // namespace
+
+void expect_refused(const Row& row, const Policy& policy, const std::string& program,
+                    const std::vector<core::Fd>& more) {
+  expect_refused(row, policy, program, more, Beginning::from_nothing);
+  SCOPED_TRACE("prepared");
+  expect_refused(row, policy, program, more, Beginning::prepared);
 }
 
 namespace {
@@ -216,8 +234,9 @@ TEST(Steps, AnInsaneRequestIsRefused) {
 
 // The table is whole: a new step without a row fails here.
 TEST(Steps, EveryStepHasARow) {
-  std::set<Step> covered = {Step::none, Step::request, Step::seal_create, Step::group_controller,
-                            Step::second_filter};  // the last: threaded_test.cc
+  std::set<Step> covered = {Step::none,          Step::request, Step::seal_create, Step::group_controller,
+                            Step::second_filter,  // threaded_test.cc
+                            Step::handover};      // prepared_test.cc
   for (const auto& rows : {spawn_rows(), group_rows(), namespace_rows(), confine_rows()}) {
     for (const Row& row : rows) covered.insert(row.step);
   }

@@ -47,6 +47,10 @@ core::Result<Supervisor> start_supervisor(const std::string& path, const CgroupO
   return Supervisor::start(options);
 }
 
+void prepare_if_asked(Supervisor& supervisor, const Policy& policy) {
+  if (std::getenv("HEDDLE_TEST_PREPARED") != nullptr) (void)supervisor.prepare(policy);
+}
+
 core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
                                   const std::vector<std::string>& arguments, const Limits& limits,
                                   const DenialOptions& denials) {
@@ -57,10 +61,17 @@ core::Result<Started> start_guest(Supervisor& supervisor, const std::string& pro
 core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
                                   const std::vector<std::string>& arguments, const Policy& policy) {
   HEDDLE_ASSIGN(const Program opened, open_program(kTestPrograms + program));
+  prepare_if_asked(supervisor, policy);
   HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
   HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));
   HEDDLE_ASSIGN(Guest guest, supervisor.spawn(policy, opened, arguments, std::move(pair.second)));
   return Started{std::move(guest), std::move(channel)};
+}
+
+core::Result<Started> start_bare(Supervisor& supervisor, const Policy& policy) {
+  HEDDLE_ASSIGN(Started started, start_guest(supervisor, "heddle-test-guest", {"bare"}, policy));
+  EXPECT_EQ(next_message(started.channel).op(), "ready");
+  return started;
 }
 
 wire::Message next_message(wire::Channel& channel) {

@@ -50,6 +50,10 @@ class InjectedSupervisor {
 
 core::Result<Supervisor> start_supervisor(const std::string& path = kSupervisor, const CgroupOptions& cgroup = {});
 
+/// With HEDDLE_TEST_PREPARED in the environment: has a child ready for the guest. Where that cannot be had, because of
+/// a failure that a test injects or of this host, the guest is made from nothing.
+void prepare_if_asked(Supervisor& supervisor, const Policy& policy);
+
 /// A guest and the host's end of its channel.
 struct Started {
   Guest guest;
@@ -61,6 +65,9 @@ core::Result<Started> start_guest(Supervisor& supervisor, const std::string& pro
 
 core::Result<Started> start_guest(Supervisor& supervisor, const std::string& program,
                                   const std::vector<std::string>& arguments, const Policy& policy);
+
+/// "bare": without the last steps, which would close its /proc to us as an ordinary user. Ready.
+core::Result<Started> start_bare(Supervisor& supervisor, const Policy& policy);
 
 /// The next message, or "gone" when the guest closed or ended without one. Waits long.
 wire::Message next_message(wire::Channel& channel);

@@ -19,6 +19,7 @@ constexpr const char* kNames[] = {
     "child_stack",
     "signals_blocked",
     "lifeline",
+    "handover",
     "clone",
     "group_enter",
     "namespaces",

@@ -7,12 +7,15 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
+#include "clone.h"
 #include "heddle/jail/confine/landlock.h"
 
 namespace heddle::jail {
@@ -38,8 +41,20 @@ class Child {
   // Each line either did what it says or the child ends.
   bool run() {
     return enter_group() && dispositions() && session() && working_directory() && place_descriptors() && file_mask() &&
-           (orders_.confinement == Confinement::helper || confine()) && signal_mask() && execute();
+           (orders_.confinement == Confinement::helper || (enter_namespaces() && confine())) && signal_mask() &&
+           execute();
   }
+
+  bool prepare() {
+    return enter_group() && dispositions() && session() && working_directory() && keep_own_descriptors() &&
+           file_mask() && die_with_parent() && begin_namespaces() && keep_map_folder() && tell_prepared();
+  }
+
+  bool run_prepared() {
+    return receive_descriptors() && place_received() && end_namespaces() && confine() && signal_mask() && execute();
+  }
+
+  [[nodiscard]] bool unwanted() const { return unwanted_; }
 
  private:
   bool begin(Step step) {
@@ -76,30 +91,100 @@ class Child {
 
   bool place(int from, int to, int flags) { return check(::syscall(SYS_dup3, from, to, flags), to); }
 
-  bool place_descriptors() {
+  // All but first to last.
+  bool close_others(int first, int last) {
+    begin(Step::close_others);
+    return check(::syscall(SYS_close_range, open_end_, first - 1, 0)) &&
+           check(::syscall(SYS_close_range, last + 1, ~0U, 0));
+  }
+
+  bool place_stdio() {
     begin(Step::stdio);
     for (int fd = 0; fd < kFirstGuestFd; ++fd) {
       if (!place(orders_.null_device, fd, 0)) return false;
     }
+    return true;
+  }
+
+  bool place_guests() {
     begin(Step::descriptors);
-    int next = kFirstGuestFd;
     for (unsigned i = 0; i < orders_.descriptor_count; ++i) {
-      if (!place(orders_.descriptors[i], next++, 0)) return false;
+      if (!place(orders_.descriptors[i], open_end_++, 0)) return false;
     }
-    if (!place(orders_.program, kProgramFd, O_CLOEXEC)) return false;
-    int last = kProgramFd;
-    if (orders_.confinement == Confinement::guest) {
-      if (!place(orders_.ruleset, kRulesetFd, O_CLOEXEC)) return false;
-      if (!place(orders_.lifeline, kLifelineFd, O_CLOEXEC)) return false;
-      last = kLifelineFd;
+    return place(orders_.program, kProgramFd, O_CLOEXEC) &&
+           (orders_.confinement == Confinement::helper || place(orders_.ruleset, kRulesetFd, O_CLOEXEC));
+  }
+
+  bool place_descriptors() {
+    if (!place_stdio() || !place_guests()) return false;
+    if (orders_.confinement == Confinement::helper) return close_others(kProgramFd, kProgramFd);
+    return place(orders_.lifeline, kLifelineFd, O_CLOEXEC) && close_others(kProgramFd, kLifelineFd);
+  }
+
+  bool keep_own_descriptors() {
+    return place_stdio() && begin(Step::descriptors) && place(orders_.lifeline, kLifelineFd, O_CLOEXEC) &&
+           place(orders_.handover, kHandoverFd, O_CLOEXEC) && close_others(kLifelineFd, kHandoverFd);
+  }
+
+  // The low number that it has is a guest's. An ordinary user's maps are written by now.
+  bool keep_map_folder() {
+    if (map_folder_ < 0 || orders_.creator == Creator::user) return true;
+    const int folder = map_folder_;
+    map_folder_ = kMapFolderFd;
+    return begin(Step::map_folder) && place(folder, kMapFolderFd, O_CLOEXEC);
+  }
+
+  bool tell_prepared() {
+    begin(Step::handover);
+    return check(::syscall(SYS_sendto, kHandoverFd, "", 1, MSG_NOSIGNAL, nullptr, 0));
+  }
+
+  // While it waits the parent goes on, with the errno that both have: hence a call that touches none.
+  bool receive_descriptors() {
+    int received[2 + kMaxGuestDescriptors];
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof received)];
+    char byte = 0;
+    iovec part{&byte, sizeof byte};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    const long got = quiet_receive(kHandoverFd, &header, MSG_CMSG_CLOEXEC);
+    unwanted_ = got == 0;
+    if (unwanted_) return false;
+    begin(Step::handover);
+    const std::size_t wanted = sizeof(int) * (2 + std::size_t{orders_.descriptor_count});
+    const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+    if (got < 0 || rights == nullptr || rights->cmsg_len != CMSG_LEN(wanted)) {
+      // The kernel leaves out descriptors for which there is no room.
+      orders_.report.error = got < 0 ? static_cast<int>(-got) : EMFILE;
+      return false;
     }
-    begin(Step::close_others);
-    return check(::syscall(SYS_close_range, next, kProgramFd - 1, 0)) &&
-           check(::syscall(SYS_close_range, last + 1, ~0U, 0));
+    std::memcpy(received, CMSG_DATA(rights), wanted);
+    return raise(received[0], orders_.program) && raise(received[1], orders_.ruleset) && raise_guests(received + 2);
+  }
+
+  // Out of the way of the numbers that the guest's get.
+  bool raise(int received, int& to) {
+    begin(Step::descriptors_high);
+    to = static_cast<int>(::syscall(SYS_fcntl, received, F_DUPFD_CLOEXEC, kSourceFloor));
+    return check(to);
+  }
+  bool raise_guests(const int* received) {
+    for (unsigned i = 0; i < orders_.descriptor_count; ++i) {
+      if (!raise(received[i], orders_.descriptors[i])) return false;
+    }
+    return true;
+  }
+
+  // The socket stays until execve, or the end, closes it: the parent waits for that.
+  bool place_received() {
+    return place_guests() && close_others(map_folder_ == kMapFolderFd ? kMapFolderFd : kProgramFd, kHandoverFd);
   }
 
   bool confine() {
-    return enter_namespaces() && limits() && die_with_parent() &&
+    return limits() && die_with_parent() &&
            // JAIL-1: before Landlock, and long before any filter.
            begin(Step::no_new_privs) && check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) &&
            begin(Step::landlock_restrict) && landlock() && drop_capabilities();
@@ -115,12 +200,18 @@ class Child {
 
   // Before Landlock, which denies mounting. Whoever is root mounts with root's rights and becomes the guest's user
   // before it makes the user namespace; anybody else is in it since clone(2).
-  bool enter_namespaces() {
+  bool enter_namespaces() { return begin_namespaces() && end_namespaces(); }
+
+  bool begin_namespaces() {
+    if (orders_.namespaces.need == Need::off) return true;
+    if (!accept(open_map_folder(map_folder_))) return false;
+    return orders_.creator == Creator::user ? map() && mounts() && drop_bounding_set() : mounts();
+  }
+
+  bool end_namespaces() {
     if (orders_.namespaces.need == Need::off) return orders_.identity == 0 || (drop_bounding_set() && become());
-    int folder = -1;
-    if (!accept(open_map_folder(folder))) return false;
-    if (orders_.creator == Creator::user) return map(folder) && mounts() && drop_bounding_set();
-    return mounts() && become() && accept(unshare_user()) && own_maps() && map(folder) && drop_bounding_set();
+    if (orders_.creator == Creator::user) return true;
+    return become() && accept(unshare_user()) && own_maps() && map() && drop_bounding_set();
   }
 
   bool mounts() {
@@ -133,17 +224,18 @@ class Child {
   // stays on there, where only root could make use of it.
   bool own_maps() { return begin(Step::map_owner) && check(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); }
 
-  bool map(int folder) { return accept(write_maps(folder, orders_.user, orders_.group)); }
+  bool map() { return accept(write_maps(map_folder_, orders_.user, orders_.group)); }
 
-  // Asked first: that costs a fifth, and a child of a supervisor that is root has none left outside of a new user
-  // namespace, which always comes with the full set.
+  // Asked first where a child of a supervisor that is root has none left, since that costs a fifth. A new user
+  // namespace comes with the full set.
   bool drop_bounding_set() {
     begin(Step::bounding_set);
+    const bool ask = orders_.namespaces.need == Need::off;
     for (int capability = 0; capability <= kHighestCapability; ++capability) {
-      const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
-      if (held < 0 && errno == EINVAL) return true;  // this kernel has no more
-      if (!check(held, capability)) return false;
-      if (held == 1 && !check(::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), capability)) return false;
+      const int held = ask ? ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) : 1;
+      const int dropped = held == 1 ? ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) : held;
+      if (dropped < 0 && errno == EINVAL) return true;  // this kernel has no more
+      if (!check(dropped, capability)) return false;
     }
     return true;
   }
@@ -211,6 +303,9 @@ class Child {
   }
 
   ChildOrders& orders_;
+  int open_end_ = kFirstGuestFd;  // above the guest's descriptors that are in place
+  int map_folder_ = -1;
+  bool unwanted_ = false;
 };
 
 }  // namespace
@@ -219,6 +314,12 @@ int run_child(void* argument) noexcept {
   Child child(*static_cast<ChildOrders*>(argument));
   (void)child.run();
   return kFailed;
+}
+
+int run_prepared_child(void* argument) noexcept {
+  Child child(*static_cast<ChildOrders*>(argument));
+  if (child.prepare()) (void)child.run_prepared();
+  return child.unwanted() ? 0 : kFailed;
 }
 
 }  // namespace heddle::jail

@@ -13,9 +13,11 @@ namespace heddle::jail {
 // Numbers in the child. The parent hands over descriptors at kSourceFloor and above, so that no dup3 hits one that is
 // still needed; program and ruleset end up between the guest's and everything else, which is then closed in two ranges.
 inline constexpr int kFirstGuestFd = 3;
+inline constexpr int kMapFolderFd = 59;  // of a prepared child that has yet to write its maps
 inline constexpr int kProgramFd = 60;
 inline constexpr int kRulesetFd = 61;
 inline constexpr int kLifelineFd = 62;
+inline constexpr int kHandoverFd = 63;  // of a prepared child
 inline constexpr int kSourceFloor = 64;
 
 // Prepared by the parent; the child only reads it, but for `report`.
@@ -26,6 +28,7 @@ struct ChildOrders {
   int ruleset = -1;
   int members = -1;   // cgroup.procs of the group that the child has yet to enter
   int lifeline = -1;  // end of file here: the parent has ended
+  int handover = -1;  // prepared child only: its end of the socket over which its descriptors come
   int descriptors[kMaxGuestDescriptors] = {};
   unsigned descriptor_count = 0;
   const ResourceLimit* limits = nullptr;
@@ -49,5 +52,11 @@ struct ChildOrders {
 
 // For clone(2): argument is a ChildOrders. Returns only by failing, with the exit status to use.
 int run_child(void* argument) noexcept;
+
+// The same in two halves. The first does what no plan changes, says so with a byte, and waits; the second begins when
+// the descriptors come: program, ruleset, the guest's. Everything else of the plan is in the orders by then. The
+// parent is stopped while either half runs, or in the middle of the call that lets it run. An end of file instead:
+// nobody wants the child, and it ends.
+int run_prepared_child(void* argument) noexcept;
 
 }  // namespace heddle::jail

@@ -53,6 +53,12 @@ long raw_clone3(CloneArguments& arguments, int (*child)(void*), void* argument) 
   return result;
 }
 
+long raw_call(long number, long first, long second, long third) noexcept {
+  long result = number;
+  asm volatile("syscall" : "+a"(result) : "D"(first), "S"(second), "d"(third) : "rcx", "r11", "memory", "cc");
+  return result;
+}
+
 #elif defined(__aarch64__)
 
 long raw_clone3(CloneArguments& arguments, int (*child)(void*), void* argument) noexcept {
@@ -77,9 +83,19 @@ long raw_clone3(CloneArguments& arguments, int (*child)(void*), void* argument) 
   return result;
 }
 
+long raw_call(long number, long first, long second, long third) noexcept {
+  register long result asm("x0") = first;
+  register long x1 asm("x1") = second;
+  register long x2 asm("x2") = third;
+  register long x8 asm("x8") = number;
+  asm volatile("svc #0" : "+r"(result) : "r"(x1), "r"(x2), "r"(x8) : "memory", "cc");
+  return result;
+}
+
 #else
 
 long raw_clone3(CloneArguments&, int (*)(void*), void*) noexcept { return -ENOSYS; }
+long raw_call(long, long, long, long) noexcept { return -ENOSYS; }
 
 #endif
 
@@ -94,6 +110,10 @@ pid_t clone_into_group(const CloneOrders& orders, int& pidfd) noexcept {
   arguments.stack_size = orders.stack_bytes;
   arguments.cgroup = static_cast<std::uint64_t>(static_cast<unsigned>(orders.group));
   return static_cast<pid_t>(raw_clone3(arguments, orders.child, orders.argument));
+}
+
+long quiet_receive(int socket, msghdr* header, int flags) noexcept {
+  return raw_call(SYS_recvmsg, socket, reinterpret_cast<long>(header), flags);
 }
 
 }  // namespace heddle::jail

@@ -1,6 +1,8 @@
-// clone3(2) for a child that shares our memory on a stack of its own, born inside a control group.
+// System calls that the C library has no way to make: clone3(2) for a child that shares our memory on a stack of its
+// own, born inside a control group; and one that leaves errno alone.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -20,5 +22,9 @@ struct CloneOrders {
 /// The child's pid with its pidfd, or minus the errno: ENOSYS where the kernel, an outer filter or this machine's
 /// instruction set has no way. What `child` returns is its exit status. The child's exit signal is SIGCHLD.
 [[nodiscard]] pid_t clone_into_group(const CloneOrders& orders, int& pidfd) noexcept;
+
+/// recvmsg(2) for a child whose parent goes on meanwhile: the result or minus the errno, which is not set. ENOSYS where
+/// this machine's instruction set is not known here.
+[[nodiscard]] long quiet_receive(int socket, msghdr* header, int flags) noexcept;
 
 }  // namespace heddle::jail

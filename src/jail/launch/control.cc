@@ -132,6 +132,22 @@ bool from_words(const std::string& text, DenialRecord& record) {
   return from_digits(at, space, record.folder) && from_digits(space + 1, end, record.bytes);
 }
 
+void encode_namespaces(const NamespaceOrder& order, wire::Message& message) {
+  message.set("namespaces",
+              pack(static_cast<unsigned>(order.need), order.set.bits(), static_cast<unsigned>(order.root)));
+}
+
+core::Result<NamespaceOrder> decode_namespaces(wire::Message& message) {
+  HEDDLE_ASSIGN(const std::uint64_t order, message.take_number("namespaces", 0xffffff));
+  const std::uint64_t need = order & 0xffU;
+  const std::uint64_t root = order >> 16U;
+  if (need > static_cast<unsigned>(Need::required) || root > static_cast<unsigned>(Root::host)) {
+    return broken("a namespace order that is none");
+  }
+  return NamespaceOrder{static_cast<Need>(need), NamespaceSet(static_cast<std::uint8_t>(order >> 8U)),
+                        static_cast<Root>(root)};
+}
+
 }  // namespace
 
 core::Result<void> send_packet(const core::Fd& socket, const wire::Message& message,
@@ -195,6 +211,21 @@ core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadl
   }
 }
 
+wire::Message encode_prepare(const PrepareOrder& order) {
+  wire::Message message("prepare");
+  encode_limits(order.group_limits, message);
+  encode_namespaces(order.namespaces, message);
+  return message;
+}
+
+core::Result<PrepareOrder> decode_prepare(wire::Message message) {
+  PrepareOrder order;
+  HEDDLE_ASSIGN(order.group_limits, decode_limits(message));
+  HEDDLE_ASSIGN(order.namespaces, decode_namespaces(message));
+  HEDDLE_TRY(message.finish());
+  return order;
+}
+
 wire::Message encode_spawn(const SpawnPlan& plan) {
   wire::Message message("spawn");
   encode_words(message, "arg.", plan.arguments);
@@ -207,9 +238,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   message.set("observed", observed).set("one_program", plan.notify.one_program);
   encode_limits(plan.group_limits, message);
   message.set("ruleset", plan.ruleset.valid());
-  const NamespaceOrder& order = plan.namespaces;
-  message.set("namespaces",
-              pack(static_cast<unsigned>(order.need), order.set.bits(), static_cast<unsigned>(order.root)));
+  encode_namespaces(plan.namespaces, message);
   return message;
 }
 
@@ -246,14 +275,7 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   if (!read_numbers(observed, plan.notify.observed)) return broken("a list of system calls that is none");
   HEDDLE_ASSIGN(plan.notify.one_program, packet.message.take_bool("one_program"));
   HEDDLE_ASSIGN(plan.group_limits, decode_limits(packet.message));
-  HEDDLE_ASSIGN(const std::uint64_t order, packet.message.take_number("namespaces", 0xffffff));
-  const std::uint64_t need = order & 0xffU;
-  const std::uint64_t root = order >> 16U;
-  if (need > static_cast<unsigned>(Need::required) || root > static_cast<unsigned>(Root::host)) {
-    return broken("a namespace order that is none");
-  }
-  plan.namespaces = NamespaceOrder{static_cast<Need>(need), NamespaceSet(static_cast<std::uint8_t>(order >> 8U)),
-                                   static_cast<Root>(root)};
+  HEDDLE_ASSIGN(plan.namespaces, decode_namespaces(packet.message));
   HEDDLE_TRY(packet.message.finish());
   return plan;
 }

@@ -26,6 +26,7 @@ enum class Step : std::uint16_t {
   child_stack,       ///< memory for the child's stack
   signals_blocked,   ///< no handler runs between clone and exec
   lifeline,          ///< a pipe that ends with the supervisor
+  handover,          ///< the socket over which a child that was made ahead gets what is its guest's
   clone,             ///< the child
   namespaces,        ///< the child in namespaces of its own
 

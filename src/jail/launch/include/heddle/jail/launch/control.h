@@ -8,6 +8,7 @@
 //           group.…
 //           + program, ruleset?, fds…                              + the guest's pidfd
 //                                                                | failed step, errno, detail
+//   prepare namespaces, group.…                                  → prepared | failed step, errno, detail
 //   status  id                                                   → status state, signalled, quota, code, cpu_us,
 //                                                                  peak_kib, group.…
 //   notify  id                                                   → notify state, errno
@@ -28,7 +29,7 @@
 namespace heddle::jail {
 
 /// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 4;
+inline constexpr std::uint64_t kControlProtocol = 5;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket
@@ -49,6 +50,16 @@ struct Packet {
 /// The spawn request, without its descriptors, and back.
 [[nodiscard]] wire::Message encode_spawn(const SpawnPlan& plan);
 [[nodiscard]] core::Result<SpawnPlan> decode_spawn(Packet packet);
+
+/// What a child is made ahead for: of a plan, the namespaces and the group's limits.
+struct PrepareOrder {
+  NamespaceOrder namespaces;
+  GroupLimits group_limits;
+  friend bool operator==(const PrepareOrder& a, const PrepareOrder& b) = default;
+};
+inline constexpr std::size_t kMaxPrepared = 4;
+[[nodiscard]] wire::Message encode_prepare(const PrepareOrder& order);
+[[nodiscard]] core::Result<PrepareOrder> decode_prepare(wire::Message message);
 
 /// How a guest ended, as fields of a message, and back.
 void encode_ending(const Ending& ending, wire::Message& message);
