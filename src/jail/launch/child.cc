@@ -203,14 +203,14 @@ class Child {
   bool enter_namespaces() { return begin_namespaces() && end_namespaces(); }
 
   bool begin_namespaces() {
-    if (orders_.namespaces.need == Need::off) return true;
+    if (orders_.namespaces.need == Need::off) return orders_.creator == Creator::user || drop_bounding_set();
     if (!accept(open_map_folder(map_folder_))) return false;
     return orders_.creator == Creator::user ? map() && mounts() && drop_bounding_set() : mounts();
   }
 
   bool end_namespaces() {
-    if (orders_.namespaces.need == Need::off) return orders_.identity == 0 || (drop_bounding_set() && become());
     if (orders_.creator == Creator::user) return true;
+    if (orders_.namespaces.need == Need::off) return become();
     return become() && accept(unshare_user()) && own_maps() && map() && drop_bounding_set();
   }
 
@@ -241,7 +241,6 @@ class Child {
   }
 
   bool become() {
-    if (orders_.identity == 0) return true;
     const std::uint32_t id = orders_.identity;
     return begin(Step::groups) && check(::syscall(SYS_setgroups, 0, nullptr)) &&  //
            begin(Step::group_id) && check(::syscall(SYS_setresgid, id, id, id)) && begin(Step::user_id) &&

@@ -80,7 +80,7 @@ Prepared::~Prepared() {
   collect(state_->child);
 }
 
-Prepared::Made Prepared::make(const NamespaceOrder& order, const core::Fd& group) noexcept {
+Prepared::Made Prepared::make(const NamespaceOrder& order, const core::Fd& group) {
   core::Fd null_device;
   core::FdPair lifeline;
   core::FdPair handover;

@@ -21,7 +21,7 @@ class Prepared {
 
   /// Blocks until the child waits, or names the step that failed; then there is none. `group`: the folder of a control
   /// group to be born in, or not valid.
-  [[nodiscard]] static Made make(const NamespaceOrder& order, const core::Fd& group) noexcept;
+  [[nodiscard]] static Made make(const NamespaceOrder& order, const core::Fd& group);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
   ~Prepared();
