@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <optional>
 
 #include "complain.h"
@@ -122,7 +123,13 @@ class Execution {
     const std::string folder = helper_folder();
     HEDDLE_ASSIGN(const jail::Program stub, jail::open_program(folder + "/heddle-exec-stub"));
     policy_.needs.denials.observe = options_.explain == Explain::yes;
-    const auto policy = jail::UnsafePolicy::program(stub, program.fd, policy_.needs);
+    jail::SupervisorOptions supervisor_options;
+    supervisor_options.program = folder + "/heddle-supervisor";
+    supervisor_options.cgroup.host = jail::CgroupOptions::Host::may_move;
+    // Each takes a millisecond or more and needs nothing of the other. Without a thread to be had, one after the other.
+    auto building = std::async([&] { return jail::UnsafePolicy::program(stub, program.fd, policy_.needs); });
+    core::Result<jail::Supervisor> started = jail::Supervisor::start(supervisor_options);
+    const core::Result<jail::Policy> policy = building.get();
     if (!policy.ok() && policy.error().code == Errc::invalid_argument) {
       complain(fmt::format("{}: {}", program.path, policy.error().context));
       return kExitNoProgram;
@@ -130,10 +137,7 @@ class Execution {
     HEDDLE_TRY(policy);
     HEDDLE_ASSIGN(const std::string loader, jail::loader_of(program.fd, program.path));
     report_.emplace(policy_, options_.policy, program.path, loader);
-    jail::SupervisorOptions supervisor_options;
-    supervisor_options.program = folder + "/heddle-supervisor";
-    supervisor_options.cgroup.host = jail::CgroupOptions::Host::may_move;
-    HEDDLE_ASSIGN(jail::Supervisor supervisor, jail::Supervisor::start(supervisor_options));
+    HEDDLE_ASSIGN(jail::Supervisor supervisor, std::move(started));
     HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(program));
     HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
     HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
