@@ -15,10 +15,13 @@ def main(path):
     db.text_factory = bytes  # what was written, byte for byte
     if db.execute("PRAGMA application_id").fetchone()[0] != 0x48444C4A:
         sys.exit(f"{path}: no journal")
-    schema, last, newest = db.execute("SELECT schema, last, checksum FROM journal").fetchone()
+    if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'fact_flow'").fetchone()[0]:
+        sys.exit(f"{path}: a build from before the first release made this journal")
+    schema, last, newest, border = db.execute("SELECT schema, last, checksum, indexed FROM journal").fetchone()
     if int(schema.split(b".")[0]) > 1:
         sys.exit(f"{path}: schema {schema.decode()}, and this program reads 1.x")
     before, ordinals, count = bytes(32), {}, 0
+    index, indexed = set(), {}
     for sequence, ordinal, checksum, version, time, flow, effect, kind, payload, digest, body in db.execute(
         "SELECT sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, body"
         " FROM fact ORDER BY sequence"
@@ -34,10 +37,17 @@ def main(path):
             body = db.execute("SELECT text FROM body WHERE digest = ?", (digest,)).fetchone()[0]
         if digest and hashlib.sha256(body).digest() != digest:
             sys.exit(f"{path}: the body of fact {sequence} is not what was written")
+        if sequence <= border:
+            index.add((flow, sequence))
+            indexed[flow] = ordinal
         print(sequence, kind.decode(), ascii(flow.decode()), ascii(effect.decode()))
         before = checksum
     if count != last or before != newest:
         sys.exit(f"{path}: the last fact is missing")
+    if set(db.execute("SELECT flow, sequence FROM flow_fact")) != index or border > last:
+        sys.exit(f"{path}: table flow_fact does not have the facts up to {border}")
+    if dict(db.execute("SELECT id, facts FROM flow")) != indexed:
+        sys.exit(f"{path}: table flow does not count the facts up to {border}")
     print("checksum", before.hex())
 
 

@@ -159,11 +159,18 @@ TEST_F(Log, SaysWhatIsWrong) {
 // JRN-1: the format's page is enough for another program, which comes to the same checksum.
 TEST_F(Log, AnotherProgramReadsTheFormat) {
   if (::access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no python3 here";
+  std::vector<Draft> drafts(kIndexEvery, outcome_success(kOne, "1"));  // so that there is an index, and a rest
+  drafts[7].flow = "another";
+  append(journal(), drafts);
   append(journal(), {outcome_success(kOne, '"' + std::string(9000, 'x') + '"')});
   const auto read = run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}});
   EXPECT_EQ(read.code, 0) << read.err;
   const auto head = open(journal(), Access::read).value()->head({}).value();
   EXPECT_TRUE(has(read.out, "checksum " + head.checksum.hex())) << read.out;
+  run_sql(journal(), "UPDATE flow_fact SET sequence = 9999 WHERE sequence = 9");
+  EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 1);
+  run_sql(journal(), "UPDATE flow_fact SET sequence = 9 WHERE sequence = 9999");
+  EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 0);
   run_sql(journal(), "UPDATE fact SET time = time + 1 WHERE sequence = 5");
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 1);
 }

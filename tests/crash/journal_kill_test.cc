@@ -143,6 +143,14 @@ TEST(JournalKill, NothingAcknowledgedIsLost) {
     ASSERT_NO_FATAL_FAILURE(expect_whole_appends(facts)) << "round " << i;
     std::map<std::string, int> next;
     for (const Fact& fact : facts) ASSERT_EQ(fact.effect, std::to_string(next[fact.flow]++)) << "round " << i;
+    for (const auto& [flow, count] : next) {
+      Query of_flow;
+      of_flow.flow = flow;
+      of_flow.limit = 1'000'000;
+      const auto found = store->read(of_flow, {});
+      ASSERT_TRUE(found.ok()) << found.error().message();
+      ASSERT_EQ(found.value().facts.size(), static_cast<std::size_t>(count)) << "by the index, in round " << i;
+    }
     ASSERT_EQ(bytes.size() % sizeof(Acknowledged), 0U);
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(Acknowledged)) {
       Acknowledged record{};

@@ -14,6 +14,9 @@ namespace {
 
 using core::Errc;
 
+// Appends in which the index of flows is written too are among those that are cut.
+constexpr std::uint32_t kIndexEvery = 5;
+
 struct Moment {
   Disk disk;
   std::uint64_t acknowledged;
@@ -42,7 +45,7 @@ class PowerCut : public ::testing::Test {
     for (const auto& [path, bytes] : files) {
       write_file(after.file(std::filesystem::path(path).filename().string()), bytes);
     }
-    const auto store = open_sqlite(after.file(), {SqliteMode::read_write_create, vfs_.name()});
+    const auto store = open_sqlite(after.file(), {SqliteMode::read_write_create, vfs_.name(), kIndexEvery});
     ASSERT_TRUE(store.ok()) << store.error().message();
     const std::vector<Fact> facts = all(*store.value());
     ASSERT_GE(facts.size(), acknowledged);
@@ -69,7 +72,7 @@ TEST_F(PowerCut, EveryAcknowledgedFactSurvivesEveryCut) {
   std::atomic<std::uint64_t> acknowledged{0};
   vfs_.on_moment([&](const Disk& disk) { moments.push_back({disk, acknowledged}); });
   {
-    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write_create, vfs_.name()}).value();
+    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write_create, vfs_.name(), kIndexEvery}).value();
     for (std::uint64_t n = 1; n <= 24; n += 3) {
       for (const std::vector<Draft>& drafts :
            {std::vector<Draft>{numbered(n)}, std::vector<Draft>{numbered(n + 1), numbered(n + 2)}}) {
@@ -104,7 +107,7 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
   };
   std::vector<Cut> cuts;
   {
-    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write_create, vfs_.name()}).value();
+    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write_create, vfs_.name(), kIndexEvery}).value();
     vfs_.on_moment([&](const Disk& disk) {
       Cut cut{disk, {}};
       for (std::size_t t = 0; t < thread_count; ++t) cut.acknowledged[t] = acknowledged[t];
@@ -130,7 +133,7 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
     for (const auto& [path, bytes] : after_power_cut(cut.disk, Survives::some, random_)) {
       write_file(after.file(std::filesystem::path(path).filename().string()), bytes);
     }
-    const auto store = open_sqlite(after.file(), {SqliteMode::read_write, vfs_.name()});
+    const auto store = open_sqlite(after.file(), {SqliteMode::read_write, vfs_.name(), kIndexEvery});
     ASSERT_TRUE(store.ok()) << store.error().message();
     std::array<int, thread_count> found{};
     for (const Fact& fact : all(*store.value())) {
@@ -146,7 +149,7 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
 TEST_F(PowerCut, AFullOrBrokenDiskLosesAndInventsNothing) {
   for (const int code : {SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC}) {
     const Folder folder(Where::memory);
-    const auto store = open_sqlite(folder.file(), {SqliteMode::read_write_create, vfs_.name()}).value();
+    const auto store = open_sqlite(folder.file(), {SqliteMode::read_write_create, vfs_.name(), kIndexEvery}).value();
     std::uint64_t stored = 0;
     int failures = 0;
     for (std::uint64_t after = 0; after < 40; ++after) {

@@ -55,4 +55,11 @@ core::Result<SchemaVersion> readable_schema(std::string_view found) {
   return *version;
 }
 
+core::Error made_before_release(std::string_view name) {
+  return core::make_error(core::Errc::unsupported, "open the journal",
+                          std::string(name) +
+                              ": a build of Heddle from before the first release made it, and its tables differ; read "
+                              "it with that build (heddle log --json keeps all of it), and begin a new journal");
+}
+
 }  // namespace heddle::journal

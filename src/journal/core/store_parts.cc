@@ -23,37 +23,96 @@ core::Result<Digest> digest_of(const FactRow& row, std::string_view raw) {
 
 }  // namespace
 
-core::Result<HeadRow> head_row(std::string_view schema, std::int64_t last, std::string_view checksum) {
+core::Result<HeadRow> head_row(std::string_view schema, std::int64_t last, std::string_view checksum,
+                               std::int64_t indexed) {
   HeadRow row;
   HEDDLE_ASSIGN(row.schema, readable_schema(schema));
   const auto digest = Digest::from_raw(checksum);
   if (last < 0 || !digest) return damaged("the row of its last fact makes no sense");
+  if (indexed < 0 || indexed > last) return damaged("its index of flows goes further than its facts");
   row.head = {static_cast<std::uint64_t>(last), *digest};
+  row.indexed = static_cast<std::uint64_t>(indexed);
   return row;
 }
 
-void Sequencer::begin(const Head& head, Time time) {
-  for (Counts::value_type* const flow : changed_) flow->second.changed = false;
-  changed_.clear();
-  if (known_ != head || counts_.size() > kMaxKnownFlows) counts_.clear();
-  known_.reset();
-  head_ = head;
+core::Error border_is_damaged(std::uint64_t indexed) {
+  return damaged("the index of flows ends before fact " + std::to_string(indexed) + ", where it should");
+}
+
+bool Sequencer::knows_all(const HeadRow& end) const {
+  return known_ && known_->head == end.head && known_->indexed == end.indexed && counts_.size() <= kMaxKnownFlows;
+}
+
+std::optional<std::uint64_t> Sequencer::begin(const HeadRow& end, Time time) {
+  take_back();
+  ++batch_;
+  index_is_new_ = false;
+  head_ = end.head;
+  indexed_ = end.indexed;
   time_ = time;
+  if (knows_all(end)) return std::nullopt;
+  // Others have appended and perhaps brought the index up to date: what is known goes on from there.
+  const bool grew = known_ && known_->head.sequence < end.head.sequence && known_->head.sequence >= end.indexed &&
+                    counts_.size() <= kMaxKnownFlows;
+  const std::uint64_t before = grew ? known_->head.sequence : end.indexed;
+  if (!grew) {
+    tail_.clear();
+    counts_.clear();
+  }
+  known_.reset();
+  return before + 1;
+}
+
+void Sequencer::learn(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) {
+    Counts::value_type& flow = *counts_.try_emplace(fact.flow).first;
+    flow.second.facts = fact.ordinal;
+    add_to_tail(flow);
+  }
+  known_ = Known{head_, indexed_};
+}
+
+void Sequencer::add_to_tail(Counts::value_type& flow) {
+  if (!std::exchange(flow.second.in_tail, true)) tail_.push_back(&flow);
+}
+
+void Sequencer::clear_tail() {
+  for (Counts::value_type* const flow : tail_) flow->second.in_tail = false;
+  tail_.clear();
 }
 
 core::Result<Sequencer::Counts::value_type*> Sequencer::count(const std::string& flow, const CountOf& count_of) {
   // Most batches are about few flows, and what a flow appends comes together.
-  if (!changed_.empty() && changed_.back()->first == flow) return changed_.back();
+  if (!changed_.empty() && changed_.back().flow->first == flow) return changed_.back().flow;
   auto count = counts_.find(flow);
-  if (count == counts_.end()) {
+  const bool asked = count == counts_.end();
+  if (asked) {
     HEDDLE_ASSIGN(const std::uint64_t stored, count_of(flow));
-    count = counts_.emplace(flow, Count{stored, stored, false}).first;
+    count = counts_.emplace(flow, Count{stored, false, 0}).first;
   }
-  if (!std::exchange(count->second.changed, true)) {
-    count->second.before = count->second.facts;
-    changed_.push_back(&*count);
+  if (std::exchange(count->second.batch, batch_) != batch_) {
+    changed_.push_back({&*count, asked ? std::nullopt : std::optional<std::uint64_t>(count->second.facts)});
+    add_to_tail(*count);
   }
   return &*count;
+}
+
+void Sequencer::take_back() {
+  for (const Changed& changed : changed_) {
+    if (changed.before) {
+      changed.flow->second.facts = *changed.before;
+      continue;
+    }
+    tail_.erase(std::find(tail_.begin(), tail_.end(), changed.flow));
+    counts_.erase(counts_.find(changed.flow->first));
+  }
+  changed_.clear();
+}
+
+void Sequencer::committed() {
+  known_ = Known{head_, indexed_};
+  changed_.clear();
+  if (index_is_new_) clear_tail();
 }
 
 core::Result<void> Sequencer::number(Job& job, const CountOf& count_of,
@@ -76,48 +135,67 @@ core::Result<void> Sequencer::number(Job& job, const CountOf& count_of,
   return {};
 }
 
-std::vector<ChangedFlow> Sequencer::changed_flows() const {
-  std::vector<ChangedFlow> changed;
-  changed.reserve(changed_.size());
-  for (const Counts::value_type* flow : changed_) {
-    changed.push_back({flow->first, flow->second.before, flow->second.facts});
-  }
-  return changed;
+std::vector<FlowCount> Sequencer::flow_counts() const {
+  std::vector<FlowCount> flows;
+  flows.reserve(tail_.size());
+  for (const Counts::value_type* flow : tail_) flows.push_back({flow->first, flow->second.facts});
+  return flows;
 }
 
-PageReader::PageReader(const Query& query, const HeadRow& head)
+void Sequencer::index_written() {
+  index_is_new_ = true;
+  indexed_ = head_.sequence;
+}
+
+PageReader::PageReader(const Query& query, const HeadRow& end)
     : query_(query),
-      head_(head),
+      end_(end),
       from_(std::max<std::uint64_t>(query.from, 1)),
-      limit_(std::max<std::size_t>(query.limit, 1)) {
+      limit_(std::max<std::size_t>(query.limit, 1)),
+      // From the fact after the border on too: then the index tells which ordinal comes first.
+      in_index_(query.flow && from_ <= end.head.sequence && from_ - 1 <= end.indexed) {
+  if (in_index_) last_ordinal_ = 0;
   page_.next = from_;
   page_.at_end = true;
 }
 
-// Is this the row that has to come now? Sets the checksum before it in `last_checksum_`.
-core::Result<void> PageReader::check_place(const FactRow& row) {
+std::uint64_t PageReader::first_row() const {
+  const std::uint64_t before = query_.flow ? std::max(from_ - 1, end_.indexed) : from_ - 1;
+  return std::max<std::uint64_t>(before, 1);
+}
+
+core::Result<void> PageReader::check_indexed_row(const FactRow& row) {
   const auto sequence = static_cast<std::uint64_t>(row.sequence);
   if (row.sequence < 1 || sequence <= last_sequence_) return damaged_fact(row.sequence, "it is out of order");
-  if (sequence > head_.head.sequence) return damaged_fact(row.sequence, "it comes after the last fact");
-  const bool first = last_sequence_ == 0;
-  if (query_.flow) {
-    const bool follows = static_cast<std::uint64_t>(row.ordinal) == last_ordinal_ + 1;
-    if (!follows && !(first && row.ordinal > 0 && sequence < from_)) {
-      return damaged_fact(row.sequence, "facts of its flow before it are missing");
-    }
-    last_checksum_ = {};
-    if (sequence == 1) return {};
-    if (!row.previous) return damaged_fact(row.sequence, "the fact before it is missing");
-    HEDDLE_ASSIGN(last_checksum_, digest_of(row, *row.previous));
-    return {};
-  }
-  const std::uint64_t expected = first ? first_row() : last_sequence_ + 1;
+  if (sequence > end_.indexed) return damaged_fact(row.sequence, "the index of flows has it too early");
+  if (last_sequence_ == 0 && sequence < from_) last_ordinal_.reset();
+  last_checksum_ = {};
+  if (sequence == 1) return {};
+  if (!row.previous) return damaged_fact(row.sequence, "the fact before it is missing");
+  HEDDLE_ASSIGN(last_checksum_, digest_of(row, *row.previous));
+  return {};
+}
+
+core::Result<void> PageReader::check_scanned_row(const FactRow& row) const {
+  const auto sequence = static_cast<std::uint64_t>(row.sequence);
+  if (row.sequence < 1 || sequence <= last_sequence_) return damaged_fact(row.sequence, "it is out of order");
+  if (sequence > end_.head.sequence) return damaged_fact(row.sequence, "it comes after the last fact");
+  const std::uint64_t expected = last_sequence_ == 0 ? first_row() : last_sequence_ + 1;
   if (sequence != expected) return damaged("fact " + std::to_string(expected) + " is missing");
   return {};
 }
 
+// Of a row of the flow that is read.
+core::Result<void> PageReader::check_ordinal(const FactRow& row) {
+  const auto ordinal = static_cast<std::uint64_t>(row.ordinal);
+  if (row.ordinal < 1 || (last_ordinal_ && ordinal != *last_ordinal_ + 1)) {
+    return damaged_fact(row.sequence, "facts of its flow before it are missing");
+  }
+  last_ordinal_ = ordinal;
+  return {};
+}
+
 bool PageReader::matches(const FactRow& row, Kind kind) const {
-  if (query_.flow && row.flow != *query_.flow) return false;
   if (!query_.kinds.empty() && std::find(query_.kinds.begin(), query_.kinds.end(), kind) == query_.kinds.end()) {
     return false;
   }
@@ -126,13 +204,12 @@ bool PageReader::matches(const FactRow& row, Kind kind) const {
 }
 
 core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf& body_of) {
-  HEDDLE_TRY(check_place(row));
-  const bool chained = last_sequence_ != 0 || row.sequence == 1 || query_.flow;
+  HEDDLE_TRY(in_index_ ? check_indexed_row(row) : check_scanned_row(row));
+  const bool chained = in_index_ || last_sequence_ != 0 || row.sequence == 1;
   last_sequence_ = static_cast<std::uint64_t>(row.sequence);
-  last_ordinal_ = static_cast<std::uint64_t>(row.ordinal);
   HEDDLE_ASSIGN(const Digest checksum, digest_of(row, row.checksum));
   const Digest previous = std::exchange(last_checksum_, checksum);
-  // The row before `from` of a scan is there for its checksum; the fact after it vouches for that.
+  // The first row of a scan is there for its checksum; the fact after it vouches for that.
   if (!chained) return Next::row;
 
   auto version = readable_schema(row.schema);
@@ -146,22 +223,28 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   } else if (row.body) {
     return damaged_fact(row.sequence, "its body has no digest");
   }
+  const auto ordinal = static_cast<std::uint64_t>(row.ordinal);
   const Time time{std::chrono::microseconds(row.time)};
-  const Digest expected = chain(previous, {last_sequence_, last_ordinal_, time, version.value(), row.flow, row.effect,
+  const Digest expected = chain(previous, {last_sequence_, ordinal, time, version.value(), row.flow, row.effect,
                                            row.kind, row.payload, digest ? &*digest : nullptr});
   if (checksum != expected) return damaged_fact(row.sequence, "its checksum does not hold");
-  if (last_sequence_ == head_.head.sequence && checksum != head_.head.checksum) {
+  if (last_sequence_ == end_.head.sequence && checksum != end_.head.checksum) {
     return damaged("the last fact is not the one that was written last");
   }
-  if (query_.flow && row.flow != *query_.flow)
-    return damaged_fact(row.sequence, "it is of another flow than its index");
+  if (query_.flow) {
+    const bool mine = row.flow == *query_.flow;
+    if (in_index_ && !mine) return damaged_fact(row.sequence, "it is of another flow than its index");
+    // Passed over in a scan: others, and the one at the border, which the index has had.
+    if (!mine || (!in_index_ && last_sequence_ <= end_.indexed)) return Next::row;
+    HEDDLE_TRY(check_ordinal(row));
+  }
   const Kind kind = kind_from(row.kind);
   if (last_sequence_ < from_ || !matches(row, kind)) return Next::row;
 
   Fact fact;
   fact.schema = version.value();
   fact.sequence = last_sequence_;
-  fact.ordinal = last_ordinal_;
+  fact.ordinal = ordinal;
   fact.time = time;
   fact.flow = row.flow;
   fact.effect = row.effect;
@@ -183,21 +266,29 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
     }
   }
   page_.facts.push_back(std::move(fact));
-  return page_.facts.size() < limit_ ? Next::row : Next::page_is_full;
+  return full() ? Next::page_is_full : Next::row;
 }
 
-core::Result<Page> PageReader::finish(std::uint64_t facts_of_flow) && {
-  const std::uint64_t end = head_.head.sequence;
-  const bool full = page_.facts.size() >= limit_;
-  if (full && last_sequence_ < end) {
+core::Result<void> PageReader::end_of_index(std::uint64_t facts_of_flow) {
+  if (last_ordinal_.value_or(0) != facts_of_flow) {
+    return damaged("the last facts of flow \"" + *query_.flow + "\" are missing from the index of flows");
+  }
+  last_ordinal_ = facts_of_flow;
+  last_sequence_ = 0;
+  last_checksum_ = {};
+  in_index_ = false;
+  return {};
+}
+
+core::Result<Page> PageReader::finish() && {
+  const std::uint64_t end = end_.head.sequence;
+  if (full() && last_sequence_ < end) {
     page_.at_end = false;
     page_.next = last_sequence_ + 1;
     return std::move(page_);
   }
-  if (query_.flow) {
-    if (!full && last_ordinal_ != facts_of_flow)
-      return damaged("the last facts of flow \"" + *query_.flow + "\" are missing");
-  } else if (!nothing_to_read() && last_sequence_ != end) {
+  const bool to_scan = !nothing_to_read() && !(query_.flow && end_.indexed == end);
+  if (!full() && to_scan && last_sequence_ != end) {
     return damaged("facts after " + std::to_string(last_sequence_) + " are missing");
   }
   page_.next = std::max(from_, end + 1);

@@ -1,6 +1,6 @@
 // Threads: one session writes and belongs to the thread that leads the group commit; each reading thread takes a
-// session from a pool. Machines: the row of table journal is the lock, so the order of sequences is the order of
-// commits.
+// session from a pool. Machines: a lock of the database's is held from the insert to the commit, so the order of
+// sequences is the order of commits; and a fact whose sequence somebody else has taken is refused by its primary key.
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -30,7 +30,7 @@ core::Result<void> make_tables(Session& session, const Wait& wait) {
     return {};
   };
   HEDDLE_TRY(run(pg::kBegin));
-  for (const Sql& sql : {pg::kMakeLock, pg::kMakeSchema, pg::kMakeFact, pg::kMakeBody, pg::kMakeFlow, pg::kMakeIndex,
+  for (const Sql& sql : {pg::kMakeLock, pg::kMakeSchema, pg::kMakeFact, pg::kMakeBody, pg::kMakeFlow, pg::kMakeFlowFact,
                          pg::kMakeJournal}) {
     HEDDLE_TRY(run(sql));
   }
@@ -43,11 +43,13 @@ core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wa
   HEDDLE_ASSIGN(const std::int64_t fsync, rows.number_at(0, 0));
   HEDDLE_ASSIGN(const std::int64_t utf8, rows.number_at(0, 1));
   HEDDLE_ASSIGN(const std::int64_t there, rows.number_at(0, 2));
+  HEDDLE_ASSIGN(const std::int64_t old, rows.number_at(0, 3));
   const auto unsupported = [](std::string_view what) {
     return core::make_error(Errc::unsupported, "open the journal", what);
   };
   if (fsync == 0) return unsupported("the server runs with fsync=off, so nothing would be durable; turn it on");
   if (utf8 == 0) return unsupported("the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
+  if (old != 0) return made_before_release("the schema heddle of the database");
   if (there == 0) {
     if (mode != PostgresMode::create) {
       return core::make_error(Errc::not_found, "open the journal",
@@ -85,6 +87,7 @@ class Connector {
 
   [[nodiscard]] core::Duration patience() const { return options_.patience; }
   [[nodiscard]] PostgresMode mode() const { return options_.mode; }
+  [[nodiscard]] std::uint64_t index_every() const { return options_.index_every; }
 
  private:
   std::string conninfo_;
@@ -125,24 +128,23 @@ class Writer {
       const bool waited = error.code == Errc::timed_out || error.code == Errc::cancelled;
       return CommitResult{waited && !begun ? Status::not_begun : Status::failed, std::move(error)};
     };
+    std::optional<HeadRow> locked;  // the journal's end, when the lock is held
     for (;;) {
-      if (session_ == nullptr || !session_->usable()) {
-        auto session = connector_.connect_patiently(wait, patience.deadline());
-        if (!session.ok()) return failed(session.error(), false);
-        session_ = std::move(session).value();
-        set_up_ = false;
-      }
-      if (!set_up_) {
-        const auto set_up = session_->run(pg::kWriter, {}, wait);
-        if (!set_up.ok()) {
+      if (!locked) {
+        if (session_ == nullptr || !session_->usable()) {
+          auto connected = connect(wait, patience);
+          if (!connected.ok()) return failed(connected.error(), false);
+        }
+        if (auto set_up = set_up_session(wait); !set_up.ok()) {
           if (patience.allows(set_up.error())) continue;
           return failed(set_up.error(), false);
         }
-        set_up_ = true;
+        if (auto over = wait_over(wait, "append to the journal", "before it began")) return failed(*over, false);
       }
-      if (auto over = wait_over(wait, "append to the journal", "before it began")) return failed(*over, false);
-      const bool guess = known_.has_value();
-      auto head = guess ? core::Result<HeadRow>(*std::exchange(known_, std::nullopt)) : lock(wait);
+      const bool guess = !locked && known_ && sequencer_.knows_all(*known_);
+      auto head = locked  ? core::Result<HeadRow>(*std::exchange(locked, std::nullopt))
+                  : guess ? core::Result<HeadRow>(*std::exchange(known_, std::nullopt))
+                          : lock(wait);
       if (!head.ok()) {
         if (patience.allows(head.error())) continue;
         return failed(head.error(), false);
@@ -152,12 +154,12 @@ class Writer {
       auto written = write(batch, head.value(), guess ? Lock::if_unchanged : Lock::held, {});
       if (written.ok()) {
         sequencer_.committed();
-        known_ = HeadRow{std::max(head.value().schema, kSchema), sequencer_.head()};
+        known_ = HeadRow{std::max(head.value().schema, kSchema), sequencer_.head(), sequencer_.indexed()};
         return {};
       }
       if (guess && session_->usable() && guessed_wrong(written.error())) continue;
       if (commit_sent_ && written.error().code == Errc::disconnected) {
-        auto found = was_committed(patience);
+        auto found = was_committed(patience, locked);
         if (!found.ok()) {
           core::Error error = found.error();
           error.context += "; whether the facts are stored is not known";
@@ -173,36 +175,62 @@ class Writer {
   }
 
  private:
-  // Of the row of table journal: taken already, or to be taken with the facts' own round trip if the journal still ends
-  // as it did after this store's last append. Then one append costs one round trip, and three statements.
+  // Taken already, or to be taken by the statement that inserts the facts, which fails unless the journal still ends as
+  // it did after this store's last append. Then one append costs one round trip, and a small one a single statement.
   enum class Lock : std::uint8_t { held, if_unchanged };
 
   // More than this many rows are sent column by column, in one statement, which is dearer for one row.
   static constexpr std::size_t kFewRows = 4;
 
-  // Somebody else has appended (division_by_zero), or holds a lock that is not waited for here (kWriter).
+  // Somebody else has appended (unique_violation), or holds a lock that is not waited for here (kWriter).
   [[nodiscard]] bool guessed_wrong(const core::Error& error) const {
-    return session_->state() == "22012" || error.code == Errc::timed_out;
+    return session_->state() == "23505" || error.code == Errc::timed_out;
+  }
+
+  core::Result<void> connect(const Wait& wait, Patience& patience) {
+    HEDDLE_ASSIGN(session_, connector_.connect_patiently(wait, patience.deadline()));
+    set_up_ = false;
+    // The server may have been restored from a copy, and lack what was the end.
+    known_.reset();
+    sequencer_.forget();
+    border_ = 0;
+    return {};
+  }
+
+  core::Result<void> set_up_session(const Wait& wait) {
+    if (set_up_) return {};
+    const auto done = session_->run(pg::kWriter, {}, wait);
+    if (!done.ok()) return done.error();
+    set_up_ = true;
+    return {};
   }
 
   core::Result<HeadRow> lock(const Wait& wait) {
     const auto begun = session_->run(pg::kBegin, {}, wait);
     if (!begun.ok()) return begun.error();
     const auto awaits = session_->run(pg::kAwaitLock, {}, wait);
-    auto head = awaits.ok() ? pg::head_of(session_->run(pg::kLockHead, {}, wait)) : awaits.error();
+    const auto locked = awaits.ok() ? session_->run(pg::kLock, {}, wait) : awaits.error();
+    // By another statement: one that waits for a lock sees what was there before.
+    auto head = locked.ok() ? pg::head_of(session_->run(pg::kReadHead, {}, wait)) : locked.error();
     if (!head.ok() && session_->usable()) (void)session_->run(pg::kRollback, {}, wait);
     return head;
   }
 
   // All of a batch and its commit, in one round trip.
   core::Result<void> write(Batch& batch, const HeadRow& head, Lock lock, const Wait& wait) {
-    HEDDLE_TRY(session_->prepare({pg::kSetHead, pg::kAddFlow, pg::kSetFlow, pg::kSetFlows, pg::kInsertBody,
-                                  pg::kInsertFact, pg::kInsertFacts, pg::kCommit},
-                                 wait));
+    HEDDLE_TRY(session_->prepare(
+        {pg::kInsertFact, pg::kInsertFacts, pg::kInsertBody, pg::kIndexFacts, pg::kSetFlows, pg::kSetHead, pg::kCommit},
+        wait));
     const std::string schema = kSchema.text();
     const Time time = now();
-    sequencer_.begin(head.head, time);
-    // With the lock still to be taken these counts are right if the journal proves unchanged.
+    // With the lock still to be taken all that is read here is right if the journal proves unchanged.
+    if (const auto unknown = sequencer_.begin(head, time)) {
+      if (std::exchange(border_, head.indexed) != head.indexed) {
+        HEDDLE_TRY(pg::check_border(*session_, head.indexed, wait));
+      }
+      HEDDLE_ASSIGN(const std::vector<Fact> facts, pg::facts_from(*session_, head, *unknown, wait));
+      sequencer_.learn(facts);
+    }
     const auto count_of = [&](const std::string& flow) { return pg::facts_of(*session_, flow, wait); };
     std::vector<NewRow> rows;
     for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
@@ -213,23 +241,20 @@ class Writer {
         }));
       }
     }
-    const Head& end = sequencer_.head();
-    HEDDLE_TRY(session_->send(pg::kSetHead,
-                              {Parameter::text(std::max(head.schema, kSchema).text()), number(end.sequence),
-                               Parameter::bytes(end.checksum.raw()), Parameter::text(head.schema.text()),
-                               number(head.head.sequence), Parameter::bytes(head.head.checksum.raw())},
-                              wait));
-    HEDDLE_TRY(send_flows(wait));
-    for (const NewRow& row : rows) {
-      if (row.body_digest == nullptr || row.body_inline()) continue;
-      HEDDLE_TRY(session_->send(pg::kInsertBody,
-                                {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait));
-    }
+    // The facts first: with them comes the lock.
     if (rows.size() > kFewRows) {
       HEDDLE_TRY(send_facts(rows, time, schema, wait));
     } else {
       for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
     }
+    for (const NewRow& row : rows) {
+      if (row.body_digest == nullptr || row.body_inline()) continue;
+      HEDDLE_TRY(session_->send(pg::kInsertBody,
+                                {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait));
+    }
+    const bool index = sequencer_.index_due(connector_.index_every());
+    if (index) HEDDLE_TRY(send_index(wait));
+    if (index || head.schema < kSchema) HEDDLE_TRY(send_head(head.schema, wait));
     if (lock == Lock::held) HEDDLE_TRY(session_->send(pg::kCommit, {}, wait));
     commit_sent_ = true;
     return session_->finish(wait);
@@ -237,22 +262,26 @@ class Writer {
 
   static Parameter number(std::uint64_t value) { return Parameter::number(static_cast<std::int64_t>(value)); }
 
-  core::Result<void> send_flows(const Wait& wait) {
-    const auto flows = sequencer_.changed_flows();
-    if (flows.size() <= kFewRows) {
-      for (const ChangedFlow& flow : flows) {
-        HEDDLE_TRY(session_->send(flow.before == 0 ? pg::kAddFlow : pg::kSetFlow,
-                                  {Parameter::text(flow.id), number(flow.facts)}, wait));
-      }
-      return {};
-    }
+  core::Result<void> send_index(const Wait& wait) {
+    HEDDLE_TRY(
+        session_->send(pg::kIndexFacts, {number(sequencer_.indexed()), number(sequencer_.head().sequence)}, wait));
+    const auto flows = sequencer_.flow_counts();
     Column ids(Column::Type::text, flows.size());
     Column facts(Column::Type::number, flows.size());
-    for (const ChangedFlow& flow : flows) {
-      ids.add(Parameter::text(flow.id));
+    for (const FlowCount& flow : flows) {
+      ids.add(Parameter::text(flow.flow));
       facts.add(number(flow.facts));
     }
+    sequencer_.index_written();
     return session_->send(pg::kSetFlows, {ids.parameter(), facts.parameter()}, wait);
+  }
+
+  core::Result<void> send_head(const SchemaVersion& schema, const Wait& wait) {
+    const Head& end = sequencer_.head();
+    return session_->send(pg::kSetHead,
+                          {Parameter::text(std::max(schema, kSchema).text()), number(end.sequence),
+                           Parameter::bytes(end.checksum.raw()), number(sequencer_.indexed())},
+                          wait);
   }
 
   // Its columns that differ from fact to fact, beginning with the ordinal.
@@ -297,13 +326,14 @@ class Writer {
   }
 
   // After a COMMIT without an answer. Taking the lock waits for the lost session's transaction to end one way or the
-  // other; then the last fact of the batch is there with our checksum, which covers all before it, or it never will be.
-  core::Result<bool> was_committed(Patience& patience) {
+  // other; then the last fact of the batch is there with our checksum, which covers all before it, or it is not. Then
+  // the lock stays taken for another attempt, so that what the lost session has still to do comes after it and fails.
+  core::Result<bool> was_committed(Patience& patience, std::optional<HeadRow>& end) {
     const Head ours = sequencer_.head();
     for (;;) {
-      HEDDLE_ASSIGN(session_, connector_.connect_patiently({}, patience.deadline()));
-      set_up_ = false;
-      const auto locked = lock({});
+      HEDDLE_TRY(connect({}, patience));
+      const auto set_up = set_up_session({});
+      auto locked = set_up.ok() ? lock({}) : set_up.error();
       if (!locked.ok()) {
         if (patience.allows(locked.error())) continue;
         return locked.error();
@@ -314,9 +344,12 @@ class Writer {
         if (patience.allows(rows.error())) continue;
         return rows.error();
       }
-      const bool found = rows.value().count() == 1 && rows.value().bytes_at(0, 0) == ours.checksum.raw();
+      if (rows.value().count() != 1 || rows.value().bytes_at(0, 0) != ours.checksum.raw()) {
+        end = std::move(locked).value();
+        return false;
+      }
       (void)session_->run(pg::kRollback, {}, {});
-      return found;
+      return true;
     }
   }
 
@@ -324,6 +357,7 @@ class Writer {
   std::unique_ptr<Session> session_;
   bool set_up_ = false;  // kWriter
   Sequencer sequencer_;
+  std::uint64_t border_ = 0;      // of the index, as checked by this session
   std::optional<HeadRow> known_;  // the journal's end after this store's last append; nothing when it is not known
   bool commit_sent_ = false;      // of the write under way: it may be durable though no answer came
 };
@@ -368,11 +402,9 @@ class PostgresStore final : public Store {
     });
   }
 
-  /// PostgreSQL looks after its own pages (initdb --data-checksums); what is ours is in the facts.
+  /// PostgreSQL looks after its own pages (initdb --data-checksums); the index of flows is ours.
   core::Result<void> check_storage(const Wait& wait) override {
-    const auto found = head(wait);
-    if (!found.ok()) return found.error();
-    return {};
+    return with_session<void>(wait, [&](Session& session) { return pg::check_storage(session, wait); });
   }
 
  private:

@@ -49,9 +49,12 @@ class PostgresBackend final : public Backend {
     testing::run_sql(kDatabase, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS heddle CASCADE");
   }
   std::unique_ptr<Store> open() override { return try_open().value(); }
-  core::Result<std::unique_ptr<Store>> try_open() override { return open_postgres(conninfo()); }
+  core::Result<std::unique_ptr<Store>> try_open() override {
+    return open_postgres(conninfo(), {PostgresMode::create, 30s, index_every});
+  }
   void run_sql(const std::string& sql) override { testing::run_sql(kDatabase, "SET search_path = heddle;" + sql); }
   std::string blob(std::string_view bytes) override { return "'\\x" + Digest::from_raw(bytes)->hex() + "'::bytea"; }
+  [[nodiscard]] bool knows_its_end() const override { return false; }
   [[nodiscard]] std::string conninfo() const { return running->conninfo(kDatabase); }
 };
 
@@ -167,9 +170,11 @@ std::string ask(const std::string& sql) {
   return answer;
 }
 
-// JRN-5: an append is one transaction with one statement a table, however many facts and flows it has.
+// JRN-5: an append is one transaction with one statement, however many facts and flows it has; and one for each table
+// of the index when its time has come.
 TEST(Postgres, ABatchIsOneStatementATable) {
   PostgresBackend backend;
+  backend.index_every = 102;
   const auto store = backend.open();
   ASSERT_TRUE(store->append_one(kDraft).ok());
   backend.run_sql(
@@ -178,6 +183,7 @@ TEST(Postgres, ABatchIsOneStatementATable) {
       " INSERT INTO heddle.seen VALUES (TG_TABLE_NAME, txid_current()); RETURN NULL; END $$;"
       "CREATE TRIGGER t AFTER INSERT OR UPDATE ON heddle.fact FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
       "CREATE TRIGGER t AFTER UPDATE ON heddle.flow FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
+      "CREATE TRIGGER t AFTER INSERT ON heddle.flow_fact FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
       "CREATE TRIGGER t AFTER UPDATE ON heddle.journal FOR EACH STATEMENT EXECUTE FUNCTION heddle.see()");
   const auto seen = [] {
     return ask(
@@ -190,9 +196,9 @@ TEST(Postgres, ABatchIsOneStatementATable) {
     drafts.push_back({std::to_string(i % 20), std::to_string(i), Kind::intent, "{}", "[1]"});
   drafts[7].body.reset();
   ASSERT_TRUE(store->append(drafts, {}).ok());
-  EXPECT_EQ(seen(), "fact 1, flow 1, journal 1; 1");
+  EXPECT_EQ(seen(), "fact 1; 1");
   ASSERT_TRUE(store->append_one(kDraft).ok());
-  EXPECT_EQ(seen(), "fact 2, flow 2, journal 2; 2");
+  EXPECT_EQ(seen(), "fact 2, flow 1, flow_fact 1, journal 1; 2");
   EXPECT_EQ(store->read({}, {}).value().facts.size(), 102U);
   EXPECT_TRUE(verify(*store).ok());
 }
@@ -203,7 +209,7 @@ TEST(Postgres, WaitsForALockAndNoLonger) {
   ASSERT_TRUE(store->append_one(kDraft).ok());
   PGconn* const other = ::PQconnectdb(backend.conninfo().c_str());
   ::PQclear(::PQexec(other, "BEGIN"));
-  ::PQclear(::PQexec(other, "SELECT 1 FROM heddle.journal FOR UPDATE"));
+  ::PQclear(::PQexec(other, "SELECT pg_advisory_xact_lock(5207370951493185636)"));
   EXPECT_EQ(store->append_one(kDraft, {{}, Deadline::after(50ms)}).error().code, Errc::timed_out);
   EXPECT_EQ(store->read({}, {}).value().facts.size(), 1U);
   ::PQfinish(other);
@@ -226,6 +232,36 @@ TEST(Postgres, WaitsForTheLockOfATable) {
   ::PQfinish(other);
   appends.join();
   EXPECT_TRUE(verify(*store).ok());
+}
+
+// JRN-5: what table journal names must be there: facts are not lost at the end of the table either.
+TEST(Postgres, NoticesThatItsEndIsGone) {
+  PostgresBackend backend;
+  backend.index_every = 4;
+  const auto store = backend.open();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(store->append_one(kDraft).ok());
+  backend.run_sql("CREATE TABLE kept AS SELECT * FROM fact; DELETE FROM fact WHERE sequence >= 4");
+  for (const auto& refused : {store->read({}, {}).error(), store->head({}).error(), backend.try_open().error()}) {
+    EXPECT_EQ(refused.code, Errc::damaged) << refused.message();
+  }
+  backend.run_sql("INSERT INTO fact SELECT * FROM kept WHERE sequence >= 4; DROP TABLE kept");
+  EXPECT_TRUE(verify(*store).ok());
+}
+
+// JRN-1: a journal of a build from before the first release, whose index was another, is one clear error.
+TEST(Postgres, RefusesAJournalFromBeforeTheFirstRelease) {
+  PostgresBackend backend;
+  run_sql(kDatabase,
+          "CREATE SCHEMA heddle; CREATE TABLE heddle.fact (sequence bigint PRIMARY KEY, flow text NOT NULL);"
+          "CREATE TABLE heddle.journal (id integer PRIMARY KEY, schema text NOT NULL, last bigint NOT NULL,"
+          " checksum bytea NOT NULL); CREATE INDEX fact_flow ON heddle.fact (flow, sequence)");
+  for (const PostgresMode mode : {PostgresMode::create, PostgresMode::existing, PostgresMode::read_only}) {
+    const auto refused = open_postgres(backend.conninfo(), {mode, 1s});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Errc::unsupported);
+    EXPECT_NE(refused.error().message().find("before the first release"), std::string::npos)
+        << refused.error().message();
+  }
 }
 
 // Threads append while `disturb` does its worst; every acknowledged fact is there once, in each thread's order.

@@ -1,5 +1,8 @@
 #include "reading.h"
 
+#include <functional>
+#include <limits>
+
 #include "statements.h"
 
 namespace heddle::journal::pg {
@@ -35,38 +38,64 @@ core::Result<std::string> body_of(Session& session, const Digest& digest, const 
   return std::string(rows.bytes_at(0, 0));
 }
 
-core::Result<Page> read_page(Session& session, const Query& query, const Wait& wait) {
-  HEDDLE_ASSIGN(const HeadRow head, head_of(session.run(kReadHead, {}, wait)));
-  PageReader page(query, head);
-  if (page.nothing_to_read()) return std::move(page).finish(0);
-  const auto body = [&](const Digest& digest) { return body_of(session, digest, wait); };
-  auto from = static_cast<std::int64_t>(query.flow ? page.from() : page.first_row());
-  if (query.flow) {
-    HEDDLE_ASSIGN(const Rows before,
-                  session.run(kBeforeInFlow, {Parameter::number(from), Parameter::text(*query.flow)}, wait));
-    if (before.count() == 1) {
-      HEDDLE_ASSIGN(const std::int64_t sequence, before.number_at(0, 0));
-      if (sequence > 0) from = sequence;
-    }
-  }
-  for (bool more = true; more;) {
-    HEDDLE_ASSIGN(const Rows rows,
-                  query.flow ? session.run(kByFlow, {Parameter::number(from), Parameter::text(*query.flow)}, wait)
-                             : session.run(kScan, {Parameter::number(from)}, wait));
-    more = rows.count() == kRowsAtOnce;
+using BodyOf = PageReader::BodyOf;
+
+core::Result<void> scan(Session& session, PageReader& page, const BodyOf& body_of, const Wait& wait) {
+  for (auto from = static_cast<std::int64_t>(page.first_row());;) {
+    HEDDLE_ASSIGN(const Rows rows, session.run(kScan, {Parameter::number(from)}, wait));
     for (int row = 0; row < rows.count(); ++row) {
-      HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, query.flow.has_value()));
+      HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, false));
       from = fact.sequence + 1;
-      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body));
-      if (next == PageReader::Next::page_is_full) {
-        more = false;
-        break;
-      }
+      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
+      if (next == PageReader::Next::page_is_full) return {};
     }
+    if (rows.count() < kRowsAtOnce) return {};
   }
-  if (!query.flow) return std::move(page).finish(0);
-  HEDDLE_ASSIGN(const std::uint64_t facts, facts_of(session, *query.flow, wait));
-  return std::move(page).finish(facts);
+}
+
+core::Result<void> read_index(Session& session, const Query& query, const HeadRow& end, PageReader& page,
+                              const BodyOf& body_of, const Wait& wait) {
+  auto from = static_cast<std::int64_t>(page.from());
+  HEDDLE_ASSIGN(const Rows entry, session.run(kReadIndex,
+                                              {Parameter::text(*query.flow), Parameter::number(from),
+                                               Parameter::number(static_cast<std::int64_t>(end.indexed))},
+                                              wait));
+  HEDDLE_ASSIGN(const std::int64_t before, entry.number_at(0, 0));
+  HEDDLE_ASSIGN(const std::int64_t facts, entry.number_at(0, 1));
+  HEDDLE_ASSIGN(const std::int64_t whole, entry.number_at(0, 2));
+  if (end.indexed > 0 && whole == 0) return border_is_damaged(end.indexed);
+  if (before > 0) from = before;
+  for (;;) {
+    HEDDLE_ASSIGN(const Rows rows, session.run(kByFlow, {Parameter::number(from), Parameter::text(*query.flow)}, wait));
+    for (int row = 0; row < rows.count(); ++row) {
+      HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, true));
+      from = fact.sequence + 1;
+      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
+      if (next == PageReader::Next::page_is_full) return {};
+    }
+    if (rows.count() < kRowsAtOnce) return page.end_of_index(static_cast<std::uint64_t>(facts));
+  }
+}
+
+core::Result<Page> read_page(Session& session, const Query& query, const Wait& wait) {
+  HEDDLE_ASSIGN(const HeadRow end, head_of(session.run(kReadHead, {}, wait)));
+  PageReader page(query, end);
+  if (page.nothing_to_read()) return std::move(page).finish();
+  const auto body = [&](const Digest& digest) { return body_of(session, digest, wait); };
+  if (page.begins_with_index()) HEDDLE_TRY(read_index(session, query, end, page, body, wait));
+  if (!page.full()) HEDDLE_TRY(scan(session, page, body, wait));
+  return std::move(page).finish();
+}
+
+template <class T>
+core::Result<T> in_transaction(Session& session, const Wait& wait, const std::function<core::Result<T>()>& work) {
+  const auto begun = session.run(kBeginRead, {}, wait);
+  if (!begun.ok()) return begun.error();
+  core::Result<T> result = work();
+  if (!session.usable()) return result;
+  const auto ended = session.run(result.ok() ? kCommit : kRollback, {}, wait);
+  if (result.ok() && !ended.ok()) return ended.error();
+  return result;
 }
 
 }  // namespace
@@ -77,7 +106,14 @@ core::Result<HeadRow> head_of(const core::Result<Rows>& rows) {
     return core::make_error(core::Errc::damaged, "read the journal", "table journal is empty");
   }
   HEDDLE_ASSIGN(const std::int64_t last, rows.value().number_at(0, 1));
-  return head_row(rows.value().bytes_at(0, 0), last, rows.value().bytes_at(0, 2));
+  HEDDLE_ASSIGN(const std::int64_t indexed, rows.value().number_at(0, 3));
+  HEDDLE_ASSIGN(const std::int64_t bounded, rows.value().number_at(0, 4));
+  HEDDLE_ASSIGN(HeadRow head, head_row(rows.value().bytes_at(0, 0), last, rows.value().bytes_at(0, 2), indexed));
+  if (bounded == 0) {
+    return core::make_error(core::Errc::damaged, "read the journal",
+                            "the fact that was the last one when table journal was written is not there any more");
+  }
+  return head;
 }
 
 core::Result<std::uint64_t> facts_of(Session& session, std::string_view flow, const Wait& wait) {
@@ -87,14 +123,40 @@ core::Result<std::uint64_t> facts_of(Session& session, std::string_view flow, co
   return static_cast<std::uint64_t>(facts);
 }
 
+core::Result<void> check_border(Session& session, std::uint64_t indexed, const Wait& wait) {
+  if (indexed == 0) return {};
+  HEDDLE_ASSIGN(const Rows rows,
+                session.run(kReadBorder, {Parameter::number(static_cast<std::int64_t>(indexed))}, wait));
+  HEDDLE_ASSIGN(const std::int64_t there, rows.number_at(0, 0));
+  if (there == 0) return border_is_damaged(indexed);
+  return {};
+}
+
+core::Result<std::vector<Fact>> facts_from(Session& session, const HeadRow& end, std::uint64_t from, const Wait& wait) {
+  Query query;
+  query.from = from;
+  query.limit = std::numeric_limits<std::size_t>::max();
+  query.bodies = Bodies::digests_only;
+  PageReader page(query, end);
+  if (page.nothing_to_read()) return std::vector<Fact>();
+  HEDDLE_TRY(scan(session, page, {}, wait));
+  HEDDLE_ASSIGN(Page facts, std::move(page).finish());
+  return std::move(facts.facts);
+}
+
 core::Result<Page> read(Session& session, const Query& query, const Wait& wait) {
-  const auto begun = session.run(kBeginRead, {}, wait);
-  if (!begun.ok()) return begun.error();
-  auto page = read_page(session, query, wait);
-  if (!session.usable()) return page;
-  const auto ended = session.run(page.ok() ? kCommit : kRollback, {}, wait);
-  if (page.ok() && !ended.ok()) return ended.error();
-  return page;
+  return in_transaction<Page>(session, wait, [&] { return read_page(session, query, wait); });
+}
+
+core::Result<void> check_storage(Session& session, const Wait& wait) {
+  return in_transaction<void>(session, wait, [&]() -> core::Result<void> {
+    HEDDLE_ASSIGN(const HeadRow head, head_of(session.run(kReadHead, {}, wait)));
+    HEDDLE_TRY(check_border(session, head.indexed, wait));
+    HEDDLE_ASSIGN(const Rows rows, session.run(kIndexDiffers, {}, wait));
+    HEDDLE_ASSIGN(const std::int64_t differs, rows.number_at(0, 0));
+    if (differs == 0) return {};
+    return core::make_error(core::Errc::damaged, "read the journal", "the index of flows and the facts do not agree");
+  });
 }
 
 }  // namespace heddle::journal::pg

@@ -7,7 +7,8 @@ namespace heddle::journal::pg {
 
 inline constexpr Sql kServerIsSafe =
     "SELECT (current_setting('fsync') = 'on')::int::bigint, (current_setting('server_encoding') = 'UTF8')::int::bigint,"
-    " (to_regclass('heddle.journal') IS NOT NULL)::int::bigint";
+    " (to_regclass('heddle.journal') IS NOT NULL)::int::bigint, (to_regclass('heddle.fact_flow') IS NOT "
+    "NULL)::int::bigint";
 
 // Two programs that make the tables at the same time take turns.
 inline constexpr Sql kMakeLock = "SELECT pg_advisory_xact_lock(5209424974101663306)::text";
@@ -19,13 +20,15 @@ inline constexpr Sql kMakeFact =
 inline constexpr Sql kMakeBody =
     "CREATE TABLE IF NOT EXISTS heddle.body (digest bytea PRIMARY KEY, text text NOT NULL)";
 inline constexpr Sql kMakeFlow = "CREATE TABLE IF NOT EXISTS heddle.flow (id text PRIMARY KEY, facts bigint NOT NULL)";
-inline constexpr Sql kMakeIndex = "CREATE INDEX IF NOT EXISTS fact_flow ON heddle.fact (flow, sequence)";
+inline constexpr Sql kMakeFlowFact =
+    "CREATE TABLE IF NOT EXISTS heddle.flow_fact (flow text, sequence bigint, PRIMARY KEY (flow, sequence))";
 // Last: where it is, everything is.
 inline constexpr Sql kMakeJournal =
     "CREATE TABLE IF NOT EXISTS heddle.journal (id integer PRIMARY KEY CHECK (id = 1), schema text NOT NULL,"
-    " last bigint NOT NULL, checksum bytea NOT NULL)";
+    " last bigint NOT NULL, checksum bytea NOT NULL, indexed bigint NOT NULL)";
 inline constexpr Sql kMakeHead =
-    "INSERT INTO heddle.journal (id, schema, last, checksum) VALUES (1, $1::text, 0, $2::bytea) ON CONFLICT DO NOTHING";
+    "INSERT INTO heddle.journal (id, schema, last, checksum, indexed) VALUES (1, $1::text, 0, $2::bytea, 0)"
+    " ON CONFLICT DO NOTHING";
 
 // Of the session that writes. What a write sends in one go is a transaction without a BEGIN, of the kind that these
 // make it. Somebody else who is writing is waited for where that wait is the caller's (kAwaitLock), not here. No plan
@@ -41,47 +44,70 @@ inline constexpr Sql kBeginRead = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ON
 inline constexpr Sql kCommit = "COMMIT";
 inline constexpr Sql kRollback = "ROLLBACK";
 
-inline constexpr Sql kReadHead = "SELECT schema, last, checksum FROM heddle.journal WHERE id = 1";
-inline constexpr Sql kLockHead = "SELECT schema, last, checksum FROM heddle.journal WHERE id = 1 FOR UPDATE";
-// Takes the lock and moves the head on, if nobody else has appended since; a division by zero otherwise.
-inline constexpr Sql kSetHead =
-    "UPDATE heddle.journal SET schema = $1::text, checksum = $3::bytea, last = CASE WHEN schema = $4::text AND"
-    " last = $5::bigint AND checksum = $6::bytea THEN $2::bigint ELSE 1 / (id - 1) END WHERE id = 1";
-inline constexpr Sql kReadFlow = "SELECT facts FROM heddle.flow WHERE id = $1::text";
-inline constexpr Sql kAddFlow =
-    "INSERT INTO heddle.flow (id, facts) VALUES ($1::text, $2::bigint)"
-    " ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
-inline constexpr Sql kSetFlow = "UPDATE heddle.flow SET facts = $2::bigint WHERE id = $1::text";
+// Schema, last fact and its checksum, end of the index; and whether the fact is there that was the last one when the
+// row of table journal was written.
+inline constexpr Sql kReadHead =
+    "SELECT j.schema, coalesce(e.sequence, 0)::bigint, coalesce(e.checksum, j.checksum), j.indexed,"
+    " (j.last = 0 OR (b.checksum IS NOT NULL AND b.checksum = j.checksum))::int::bigint FROM heddle.journal AS j"
+    " LEFT JOIN (SELECT sequence, checksum FROM heddle.fact ORDER BY sequence DESC LIMIT 1) AS e ON true"
+    " LEFT JOIN heddle.fact AS b ON b.sequence = j.last WHERE j.id = 1";
+// Who appends holds this lock until the end of the transaction, so that sequences are committed in their order. Its
+// key: "HDLJappd". A row whose sequence is taken already is a unique violation: somebody else has appended.
+inline constexpr Sql kLock = "SELECT pg_advisory_xact_lock(5207370951493185636)::text";
+inline constexpr Sql kInsertFact =
+    "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest,"
+    " body) SELECT $1::bigint, $2::bigint, $3::bytea, $4::text, $5::bigint, $6::text, $7::text, $8::text, $9::text,"
+    " $10::bytea, $11::text FROM pg_advisory_xact_lock(5207370951493185636)";
+// From $1 on, what is the same for all of them, and the rest column by column.
+inline constexpr Sql kInsertFacts =
+    "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest,"
+    " body) SELECT $1::bigint + n - 1, ordinal, checksum, $2::text, $3::bigint, flow, effect, kind, payload,"
+    " body_digest, body FROM pg_advisory_xact_lock(5207370951493185636), unnest($4::bigint[], $5::bytea[], $6::text[],"
+    " $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[])"
+    " WITH ORDINALITY AS row (ordinal, checksum, flow, effect, kind, payload, body_digest, body, n)";
+// The index, up to $2. A plan that does not know the values takes a range with two ends for short.
+inline constexpr Sql kIndexFacts =
+    "INSERT INTO heddle.flow_fact (flow, sequence) SELECT flow, sequence FROM heddle.fact"
+    " WHERE sequence > $1::bigint AND sequence <= $2::bigint";
 inline constexpr Sql kSetFlows =
     "INSERT INTO heddle.flow (id, facts) SELECT * FROM unnest($1::text[], $2::bigint[])"
     " ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
-inline constexpr Sql kInsertFact =
-    "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, "
-    "body)"
-    " VALUES ($1::bigint, $2::bigint, $3::bytea, $4::text, $5::bigint, $6::text, $7::text, $8::text, $9::text,"
-    " $10::bytea, $11::text)";
-// From $1 on, what is the same for all of them, and the rest column by column.
-inline constexpr Sql kInsertFacts =
-    "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, "
-    "body)"
-    " SELECT $1::bigint + n - 1, ordinal, checksum, $2::text, $3::bigint, flow, effect, kind, payload, body_digest, "
-    "body"
-    " FROM unnest($4::bigint[], $5::bytea[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[])"
-    " WITH ORDINALITY AS row (ordinal, checksum, flow, effect, kind, payload, body_digest, body, n)";
+inline constexpr Sql kSetHead =
+    "UPDATE heddle.journal SET schema = $1::text, last = $2::bigint, checksum = $3::bytea, indexed = $4::bigint"
+    " WHERE id = 1";
 inline constexpr Sql kInsertBody =
     "INSERT INTO heddle.body (digest, text) VALUES ($1::bytea, $2::text) ON CONFLICT (digest) DO NOTHING";
 inline constexpr Sql kReadBody = "SELECT text FROM heddle.body WHERE digest = $1::bytea";
 inline constexpr Sql kChecksumOf = "SELECT checksum FROM heddle.fact WHERE sequence = $1::bigint";
+
+inline constexpr Sql kReadFlow = "SELECT facts FROM heddle.flow WHERE id = $1::text";
+// Is the fact at the border $1 in the index?
+inline constexpr Sql kReadBorder =
+    "SELECT EXISTS (SELECT 1 FROM heddle.fact AS f JOIN heddle.flow_fact AS i ON i.flow = f.flow AND"
+    " i.sequence = f.sequence WHERE f.sequence = $1::bigint)::int::bigint";
+// Of flow $1 in the index: its last fact before $2, how many facts it has; and the same of the border $3.
+inline constexpr Sql kReadIndex =
+    "SELECT (SELECT coalesce(max(sequence), 0) FROM heddle.flow_fact WHERE flow = $1::text AND"
+    " sequence < $2::bigint)::bigint, coalesce((SELECT facts FROM heddle.flow WHERE id = $1::text), 0)::bigint,"
+    " EXISTS (SELECT 1 FROM heddle.fact AS f JOIN heddle.flow_fact AS i ON i.flow = f.flow AND i.sequence = f.sequence"
+    " WHERE f.sequence = $3::bigint)::int::bigint";
 
 inline constexpr Sql kScan =
     "SELECT sequence, ordinal, time, schema, flow, effect, kind, payload, checksum, body_digest, body FROM heddle.fact"
     " WHERE sequence >= $1::bigint ORDER BY sequence LIMIT 500";
 inline constexpr Sql kByFlow =
     "SELECT f.sequence, f.ordinal, f.time, f.schema, f.flow, f.effect, f.kind, f.payload, f.checksum, f.body_digest,"
-    " f.body, p.checksum FROM heddle.fact AS f LEFT JOIN heddle.fact AS p ON p.sequence = f.sequence - 1"
-    " WHERE f.flow = $2::text AND f.sequence >= $1::bigint ORDER BY f.sequence LIMIT 500";
-inline constexpr Sql kBeforeInFlow =
-    "SELECT coalesce(max(sequence), 0)::bigint FROM heddle.fact WHERE flow = $2::text AND sequence < $1::bigint";
+    " f.body, p.checksum FROM heddle.flow_fact AS i JOIN heddle.fact AS f ON f.sequence = i.sequence"
+    " LEFT JOIN heddle.fact AS p ON p.sequence = f.sequence - 1"
+    " WHERE i.flow = $2::text AND i.sequence >= $1::bigint ORDER BY i.sequence LIMIT 500";
 inline constexpr int kRowsAtOnce = 500;
+
+// Rows that are in the index or among the facts and not in both, up to the border; flows whose count is another.
+inline constexpr Sql kIndexDiffers =
+    "SELECT (EXISTS (SELECT 1 FROM heddle.fact AS f FULL JOIN heddle.flow_fact AS i ON i.flow = f.flow AND"
+    " i.sequence = f.sequence CROSS JOIN heddle.journal AS j WHERE CASE WHEN f.sequence IS NULL THEN true"
+    " WHEN i.sequence IS NULL THEN f.sequence <= j.indexed ELSE f.sequence > j.indexed END)"
+    " OR EXISTS (SELECT 1 FROM (SELECT flow, count(*) AS facts FROM heddle.flow_fact GROUP BY flow) AS i"
+    " FULL JOIN heddle.flow AS w ON w.id = i.flow WHERE w.facts IS DISTINCT FROM i.facts))::int::bigint";
 
 }  // namespace heddle::journal::pg

@@ -1,20 +1,31 @@
 #include "rows.h"
 
+#include <limits>
+
 namespace heddle::journal {
 namespace {
 
-// A scan's rows, from ?1 on.
-constexpr Sql kScan =
-    "SELECT sequence, ordinal, time, schema, flow, effect, kind, payload, checksum, body_digest, body FROM fact"
-    " WHERE sequence >= ?1 ORDER BY sequence";
-// A flow's rows from ?1 on and the one before, each with the checksum of the fact before it in the journal.
+// Of what the index says of a flow: the facts from ?1 on and the one before, each with the checksum of the fact before
+// it in the journal. CROSS: the index first.
 constexpr Sql kByFlow =
     "SELECT f.sequence, f.ordinal, f.time, f.schema, f.flow, f.effect, f.kind, f.payload, f.checksum, f.body_digest,"
-    " f.body, p.checksum FROM fact AS f LEFT JOIN fact AS p ON p.sequence = f.sequence - 1 WHERE f.flow = ?2 AND"
-    " f.sequence >= coalesce((SELECT max(sequence) FROM fact WHERE flow = ?2 AND sequence < ?1), ?1)"
-    " ORDER BY f.sequence";
+    " f.body, p.checksum FROM flow_fact AS i CROSS JOIN fact AS f ON f.sequence = i.sequence"
+    " LEFT JOIN fact AS p ON p.sequence = f.sequence - 1 WHERE i.flow = ?2 AND"
+    " i.sequence >= coalesce((SELECT max(sequence) FROM flow_fact WHERE flow = ?2 AND sequence < ?1), ?1)"
+    " ORDER BY i.sequence";
 constexpr Sql kBody = "SELECT text FROM body WHERE digest = ?1";
 constexpr Sql kIntegrity = "PRAGMA integrity_check(1)";
+// Rows that are in the index or among the facts and not in both, up to the border: the first of them.
+constexpr Sql kFactWithoutIndex =
+    "SELECT f.sequence FROM fact AS f WHERE f.sequence <= (SELECT indexed FROM journal) AND NOT EXISTS"
+    " (SELECT 1 FROM flow_fact AS i WHERE i.flow = f.flow AND i.sequence = f.sequence) LIMIT 1";
+constexpr Sql kIndexWithoutFact =
+    "SELECT i.sequence FROM flow_fact AS i LEFT JOIN fact AS f ON f.sequence = i.sequence"
+    " WHERE i.sequence > (SELECT indexed FROM journal) OR f.flow IS NOT i.flow LIMIT 1";
+constexpr Sql kFlowMiscounted =
+    "SELECT 1 FROM (SELECT flow, count(*) AS facts FROM flow_fact GROUP BY flow) AS i"
+    " LEFT JOIN flow ON flow.id = i.flow WHERE flow.facts IS NOT i.facts"
+    " UNION ALL SELECT 1 FROM flow WHERE NOT EXISTS (SELECT 1 FROM flow_fact AS i WHERE i.flow = flow.id) LIMIT 1";
 
 core::Result<std::optional<std::string_view>> optional_blob(Statement& row, int column) {
   if (row.null_at(column)) return std::optional<std::string_view>();
@@ -52,7 +63,8 @@ core::Result<HeadRow> read_head(Connection& connection, Statement& statement) {
     HEDDLE_ASSIGN(const std::string_view schema, statement.text_at(0));
     HEDDLE_ASSIGN(const std::int64_t last, statement.integer_at(1));
     HEDDLE_ASSIGN(const std::string_view checksum, statement.blob_at(2));
-    return head_row(schema, last, checksum);
+    HEDDLE_ASSIGN(const std::int64_t indexed, statement.integer_at(3));
+    return head_row(schema, last, checksum, indexed);
   };
   auto head = read();
   statement.reset();
@@ -73,6 +85,50 @@ core::Result<std::uint64_t> facts_of(Connection& connection, Statement& statemen
   return facts;
 }
 
+core::Result<void> check_border(Statement& statement, std::uint64_t indexed) {
+  if (indexed == 0) return {};
+  const auto read = [&]() -> core::Result<void> {
+    HEDDLE_ASSIGN(const bool row, statement.integer(1, static_cast<std::int64_t>(indexed)).step());
+    HEDDLE_CHECK(row);
+    HEDDLE_ASSIGN(const std::int64_t there, statement.integer_at(0));
+    if (there == 0) return border_is_damaged(indexed);
+    return {};
+  };
+  auto checked = read();
+  statement.reset();
+  return checked;
+}
+
+namespace {
+
+// Hands rows over until there is none, or the page is full.
+core::Result<void> take_rows(Statement& rows, bool with_previous, PageReader& page, const PageReader::BodyOf& body_of) {
+  for (;;) {
+    HEDDLE_ASSIGN(const bool row, rows.step());
+    if (!row) return {};
+    HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, with_previous));
+    HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
+    if (next == PageReader::Next::page_is_full) return {};
+  }
+}
+
+}  // namespace
+
+core::Result<std::vector<Fact>> facts_from(Statement& statement, const HeadRow& end, std::uint64_t from) {
+  Query query;
+  query.from = from;
+  query.limit = std::numeric_limits<std::size_t>::max();
+  query.bodies = Bodies::digests_only;
+  PageReader page(query, end);
+  if (page.nothing_to_read()) return std::vector<Fact>();
+  statement.integer(1, static_cast<std::int64_t>(page.first_row()));
+  const auto taken = take_rows(statement, false, page, {});
+  statement.reset();
+  if (!taken.ok()) return taken.error();
+  HEDDLE_ASSIGN(Page facts, std::move(page).finish());
+  return std::move(facts.facts);
+}
+
 core::Result<std::unique_ptr<Reader>> Reader::make(std::unique_ptr<Connection> connection) {
   std::unique_ptr<Reader> reader(new Reader(std::move(connection)));
   Connection& c = *reader->connection_;
@@ -81,6 +137,7 @@ core::Result<std::unique_ptr<Reader>> Reader::make(std::unique_ptr<Connection> c
   HEDDLE_ASSIGN(reader->commit_, c.prepare("COMMIT"));
   HEDDLE_ASSIGN(reader->head_, c.prepare(kReadHead));
   HEDDLE_ASSIGN(reader->flow_, c.prepare(kReadFlow));
+  HEDDLE_ASSIGN(reader->border_, c.prepare(kReadBorder));
   HEDDLE_ASSIGN(reader->by_flow_, c.prepare(kByFlow));
   HEDDLE_ASSIGN(reader->scan_, c.prepare(kScan));
   HEDDLE_ASSIGN(reader->body_, c.prepare(kBody));
@@ -104,25 +161,24 @@ core::Result<Page> Reader::read(const Query& query, const Wait& wait) {
 }
 
 core::Result<Page> Reader::read_page(const Query& query) {
-  HEDDLE_ASSIGN(const HeadRow head, read_head(*connection_, head_));
-  PageReader page(query, head);
-  Statement& rows = query.flow ? by_flow_ : scan_;
-  if (!page.nothing_to_read()) {
-    rows.integer(1, static_cast<std::int64_t>(query.flow ? page.from() : page.first_row()));
-    if (query.flow) rows.text(2, *query.flow);
-    const auto body = [this](const Digest& digest) { return body_of(digest); };
-    for (;;) {
-      HEDDLE_ASSIGN(const bool row, rows.step());
-      if (!row) break;
-      HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, query.flow.has_value()));
-      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body));
-      if (next == PageReader::Next::page_is_full) break;
-    }
+  HEDDLE_ASSIGN(const HeadRow end, read_head(*connection_, head_));
+  PageReader page(query, end);
+  if (page.nothing_to_read()) return std::move(page).finish();
+  if (page.begins_with_index()) HEDDLE_TRY(read_index(query, end, page));
+  if (!page.full()) {
+    scan_.integer(1, static_cast<std::int64_t>(page.first_row()));
+    HEDDLE_TRY(take_rows(scan_, false, page, [this](const Digest& digest) { return body_of(digest); }));
   }
-  if (!query.flow) return std::move(page).finish(0);
-  if (page.nothing_to_read()) return std::move(page).finish(0);
+  return std::move(page).finish();
+}
+
+core::Result<void> Reader::read_index(const Query& query, const HeadRow& end, PageReader& page) {
+  HEDDLE_TRY(check_border(border_, end.indexed));
+  by_flow_.integer(1, static_cast<std::int64_t>(page.from())).text(2, *query.flow);
+  HEDDLE_TRY(take_rows(by_flow_, true, page, [this](const Digest& digest) { return body_of(digest); }));
+  if (page.full()) return {};
   HEDDLE_ASSIGN(const std::uint64_t facts, facts_of(*connection_, flow_, *query.flow));
-  return std::move(page).finish(facts);
+  return page.end_of_index(facts);
 }
 
 core::Result<std::string> Reader::body_of(const Digest& digest) {
@@ -145,7 +201,15 @@ core::Result<void> Reader::check_storage(const Wait& wait) {
   if (!row) return connection_->damaged("SQLite gave no verdict");
   HEDDLE_ASSIGN(const std::string_view verdict, check.text_at(0));
   if (verdict != "ok") return connection_->damaged(verdict);
-  return {};
+  check.reset();
+  // One transaction, so that facts and index are of one moment.
+  HEDDLE_ASSIGN(Transaction transaction, Transaction::begin(*connection_, begin_));
+  for (const Sql& difference : {kFactWithoutIndex, kIndexWithoutFact, kFlowMiscounted}) {
+    HEDDLE_ASSIGN(Statement differs, connection_->prepare(difference));
+    HEDDLE_ASSIGN(const bool found, differs.step());
+    if (found) return connection_->damaged("the index of flows and the facts do not agree");
+  }
+  return transaction.commit(commit_);
 }
 
 }  // namespace heddle::journal

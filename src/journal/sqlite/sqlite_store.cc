@@ -20,8 +20,8 @@ constexpr auto kLookAgain = std::chrono::milliseconds(50);
 
 class Writer {
  public:
-  static core::Result<std::unique_ptr<Writer>> make(std::unique_ptr<Connection> connection) {
-    std::unique_ptr<Writer> writer(new Writer(std::move(connection)));
+  static core::Result<std::unique_ptr<Writer>> make(std::unique_ptr<Connection> connection, std::uint64_t index_every) {
+    std::unique_ptr<Writer> writer(new Writer(std::move(connection), index_every));
     Connection& c = *writer->connection_;
     HEDDLE_ASSIGN(writer->begin_, c.prepare("BEGIN IMMEDIATE"));
     HEDDLE_ASSIGN(writer->commit_, c.prepare("COMMIT"));
@@ -29,6 +29,9 @@ class Writer {
     HEDDLE_ASSIGN(writer->set_head_, c.prepare(kSetHead));
     HEDDLE_ASSIGN(writer->flow_, c.prepare(kReadFlow));
     HEDDLE_ASSIGN(writer->set_flow_, c.prepare(kSetFlow));
+    HEDDLE_ASSIGN(writer->border_, c.prepare(kReadBorder));
+    HEDDLE_ASSIGN(writer->scan_, c.prepare(kScan));
+    HEDDLE_ASSIGN(writer->index_facts_, c.prepare(kIndexFacts));
     HEDDLE_ASSIGN(writer->insert_, c.prepare(kInsertFact));
     HEDDLE_ASSIGN(writer->insert_body_, c.prepare(kInsertBody));
     return writer;
@@ -59,30 +62,44 @@ class Writer {
   }
 
  private:
-  explicit Writer(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  Writer(std::unique_ptr<Connection> connection, std::uint64_t index_every)
+      : connection_(std::move(connection)), index_every_(index_every) {}
 
   core::Result<void> write(Batch& batch) {
     HEDDLE_ASSIGN(const HeadRow head, read_head(*connection_, head_));
     const std::string schema = kSchema.text();
     const Time time = now();
-    sequencer_.begin(head.head, time);
+    if (const auto unknown = sequencer_.begin(head, time)) {
+      HEDDLE_TRY(check_border(border_, head.indexed));
+      HEDDLE_ASSIGN(const std::vector<Fact> facts, facts_from(scan_, head, *unknown));
+      sequencer_.learn(facts);
+    }
     const auto count_of = [this](const std::string& flow) { return facts_of(*connection_, flow_, flow); };
     for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
       for (Job* const job : jobs) {
         HEDDLE_TRY(sequencer_.number(*job, count_of, [&](const NewRow& row) { return insert(row, time, schema); }));
       }
     }
-    for (const ChangedFlow& flow : sequencer_.changed_flows()) {
-      HEDDLE_TRY(set_flow_.text(1, flow.id).integer(2, static_cast<std::int64_t>(flow.facts)).run());
-    }
+    if (sequencer_.index_due(index_every_)) HEDDLE_TRY(write_index());
     const std::string newest = std::max(head.schema, kSchema).text();
     core::Result<void> set = set_head_.text(1, newest)
                                  .integer(2, static_cast<std::int64_t>(sequencer_.head().sequence))
                                  .blob(3, sequencer_.head().checksum.raw())
+                                 .integer(4, static_cast<std::int64_t>(sequencer_.indexed()))
                                  .run();
     set_head_.reset();
-    set_flow_.reset();
     return set;
+  }
+
+  core::Result<void> write_index() {
+    core::Result<void> written = index_facts_.integer(1, static_cast<std::int64_t>(sequencer_.indexed())).run();
+    for (const FlowCount& flow : sequencer_.flow_counts()) {
+      if (!written.ok()) break;
+      written = set_flow_.text(1, flow.flow).integer(2, static_cast<std::int64_t>(flow.facts)).run();
+    }
+    set_flow_.reset();
+    if (written.ok()) sequencer_.index_written();
+    return written;
   }
 
   core::Result<void> insert(const NewRow& row, Time time, std::string_view schema) {
@@ -112,7 +129,8 @@ class Writer {
   }
 
   std::unique_ptr<Connection> connection_;
-  Statement begin_, commit_, head_, set_head_, flow_, set_flow_, insert_, insert_body_;
+  const std::uint64_t index_every_;
+  Statement begin_, commit_, head_, set_head_, flow_, set_flow_, border_, scan_, index_facts_, insert_, insert_body_;
   Sequencer sequencer_;
 };
 
@@ -218,7 +236,7 @@ core::Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, const 
   std::unique_ptr<Writer> writer;
   if (options.mode != SqliteMode::read_only) {
     HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path, options, wait));
-    HEDDLE_ASSIGN(writer, Writer::make(std::move(connection)));
+    HEDDLE_ASSIGN(writer, Writer::make(std::move(connection), options.index_every));
   }
   HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path, options, wait));
   HEDDLE_ASSIGN(std::unique_ptr<Reader> reader, Reader::make(std::move(connection)));

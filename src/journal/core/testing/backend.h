@@ -12,6 +12,8 @@ namespace heddle::journal::testing {
 class Backend {
  public:
   virtual ~Backend() = default;
+  /// Of the stores to be opened.
+  std::uint32_t index_every = kIndexEvery;
   /// A store on the journal; each call gives another one, as another process has it.
   virtual std::unique_ptr<Store> open() = 0;
   virtual core::Result<std::unique_ptr<Store>> try_open() = 0;
@@ -19,6 +21,8 @@ class Backend {
   virtual void run_sql(const std::string& sql) = 0;
   /// A blob of these bytes in the store's SQL.
   virtual std::string blob(std::string_view bytes) = 0;
+  /// Does table `journal` always say which fact is the last one? Or does it name one that must be there.
+  [[nodiscard]] virtual bool knows_its_end() const = 0;
 };
 
 /// Defined once in each test program.

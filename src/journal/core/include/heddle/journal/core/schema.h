@@ -31,4 +31,7 @@ inline constexpr SchemaVersion kSchema{1, 0, 0};
 /// Errc::damaged when `found` is no version.
 [[nodiscard]] core::Result<SchemaVersion> readable_schema(std::string_view found);
 
+/// Errc::unsupported for the journal `name`, whose tables are those that builds had before anything was released.
+[[nodiscard]] core::Error made_before_release(std::string_view name);
+
 }  // namespace heddle::journal

@@ -37,10 +37,15 @@ struct Head {
   friend bool operator==(const Head&, const Head&) = default;
 };
 
+/// After so many facts a store brings its index of flows up to date: with each of them would cost an append as much as
+/// the fact itself.
+inline constexpr std::uint32_t kIndexEvery = 256;
+
 enum class Bodies : std::uint8_t { load, digests_only };
 
-/// What to read. Absent conditions hold for every fact. Reading a flow uses an index; everything else reads all facts
-/// from `from` on and passes over those that do not match. Both notice when a fact is missing.
+/// What to read. Absent conditions hold for every fact. Reading a flow uses an index, and looks through the facts that
+/// are newer than it, fewer than kIndexEvery; everything else reads all facts from `from` on and passes over those that
+/// do not match. Both notice when a fact is missing.
 struct Query {
   std::uint64_t from = 1;  ///< the lowest sequence
   std::optional<std::string> flow;

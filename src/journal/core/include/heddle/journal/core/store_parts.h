@@ -15,12 +15,19 @@
 
 namespace heddle::journal {
 
-/// The row of table `journal`, checked.
+/// Where a journal ends and how far its index goes, checked. Tables `flow` and `flow_fact`, the index of flows, are
+/// brought up to date every now and then only (Sequencer::index_due); facts after `indexed` are found by looking.
 struct HeadRow {
   SchemaVersion schema;
   Head head;
+  std::uint64_t indexed = 0;
 };
-[[nodiscard]] core::Result<HeadRow> head_row(std::string_view schema, std::int64_t last, std::string_view checksum);
+[[nodiscard]] core::Result<HeadRow> head_row(std::string_view schema, std::int64_t last, std::string_view checksum,
+                                             std::int64_t indexed);
+
+/// For a store whose row of table `journal` says `last` is `indexed` when it is not: the fact at the border must be in
+/// the index.
+[[nodiscard]] core::Error border_is_damaged(std::uint64_t indexed);
 
 /// A fact to be inserted.
 struct NewRow {
@@ -33,47 +40,76 @@ struct NewRow {
   [[nodiscard]] bool body_inline() const { return draft->body && draft->body->size() <= kInlineBodyBytes; }
 };
 
-/// A flow that has got facts in a batch: how many it had, and has.
-struct ChangedFlow {
-  std::string_view id;
-  std::uint64_t before = 0;
+/// How many facts a flow has.
+struct FlowCount {
+  std::string_view flow;
   std::uint64_t facts = 0;
 };
 
-/// Numbers the facts of one batch after another. Remembers how many facts the flows have for as long as nobody else
-/// appends.
+/// Numbers the facts of one batch after another. Knows how many facts the flows have that have got some after the end
+/// of the index; of other flows it remembers what it has asked for.
 class Sequencer {
  public:
   /// Looks the number of a flow's facts up in table `flow`; 0 when it is not there.
   using CountOf = std::function<core::Result<std::uint64_t>(const std::string& flow)>;
 
-  /// A batch begins after `head`, all of it at `time`.
-  void begin(const Head& head, Time time);
+  /// A batch begins after `end`, all of it at `time`. What it gives is the lowest sequence of facts that it does not
+  /// know: then the store checks the border of the index and gives all facts from that sequence on, which may be none,
+  /// to `learn`. Nothing when it knows them all.
+  [[nodiscard]] std::optional<std::uint64_t> begin(const HeadRow& end, Time time);
+  /// Will `begin` give nothing?
+  [[nodiscard]] bool knows_all(const HeadRow& end) const;
+  void learn(const std::vector<Fact>& facts);
   /// The number of the job's facts is the receipt that it gets; `row` is called for each, in order.
   [[nodiscard]] core::Result<void> number(Job& job, const CountOf& count_of,
                                           const std::function<core::Result<void>(const NewRow&)>& row);
   [[nodiscard]] const Head& head() const { return head_; }
-  [[nodiscard]] std::vector<ChangedFlow> changed_flows() const;
-  /// The batch is durable. Unless this is called, the next batch looks everything up anew.
-  void committed() { known_ = head_; }
+  [[nodiscard]] std::uint64_t indexed() const { return indexed_; }
+
+  /// Is it time to bring the index up to `head`? Then the store writes into table `flow_fact` what table `fact` has
+  /// after `indexed`, sets `flow_counts` in table `flow`, and says so. The counts come from here and not from table
+  /// `fact`: where the two differ, table `fact` has been damaged, and who reads that flow finds it out.
+  [[nodiscard]] bool index_due(std::uint64_t every) const { return head_.sequence - indexed_ >= every; }
+  [[nodiscard]] std::vector<FlowCount> flow_counts() const;
+  void index_written();
+
+  /// The batch is durable. Unless this is called, the next batch takes it back.
+  void committed();
+  /// What was known may not hold any more.
+  void forget() { known_.reset(); }
 
  private:
   static constexpr std::size_t kMaxKnownFlows = 4096;
 
-  Head head_;
-  std::optional<Head> known_;  // the head up to which counts_ hold
-  Time time_;
   struct Count {
     std::uint64_t facts = 0;
-    std::uint64_t before = 0;  // at the begin of the batch that changes it
-    bool changed = false;
+    bool in_tail = false;     // it is in tail_
+    std::uint64_t batch = 0;  // that has changed it last
   };
   using Counts = std::unordered_map<std::string, Count>;
+  struct Changed {
+    Counts::value_type* flow;
+    std::optional<std::uint64_t> before;  // nothing: it was asked for in this batch
+  };
+  struct Known {
+    Head head;
+    std::uint64_t indexed = 0;
+  };
 
+  void add_to_tail(Counts::value_type& flow);
+  void clear_tail();
+  void take_back();
   core::Result<Counts::value_type*> count(const std::string& flow, const CountOf& count_of);
 
+  Head head_;
+  std::uint64_t indexed_ = 0;
+  bool index_is_new_ = false;
+  Time time_;
+  std::uint64_t batch_ = 0;
+  std::optional<Known> known_;  // up to where counts_ and tail_ hold, but for what changed_ says
   Counts counts_;
-  std::vector<Counts::value_type*> changed_;
+  std::vector<Counts::value_type*> tail_;  // flows that have facts after indexed_, and perhaps some that have none
+  std::vector<Changed> changed_;           // by the batch under way
 };
 
 /// A row of table `fact` as read. The views hold while its store says so.
@@ -94,37 +130,45 @@ struct FactRow {
 
 /// Makes a page out of rows, checks each of them, filters, and finds what is missing.
 ///
-/// A flow read takes rows of that flow alone: the last one before `query.from`, if any, and all from it on. Any other
-/// read takes all rows from `first_row()` on. Conditions are looked at here, after the checks: a condition in SQL would
-/// not find a row whose kind was damaged.
+/// A read takes all rows from `first_row()` on. One of a flow begins with those of that flow that the index names, if
+/// `begins_with_index()`: the last one before `query.from`, if any, and all from it on; then `end_of_index`. Conditions
+/// are looked at here, after the checks: a condition in SQL would not find a row whose kind was damaged.
 class PageReader {
  public:
   /// A body that is not beside its fact; Errc::damaged when it is not there.
   using BodyOf = std::function<core::Result<std::string>(const Digest&)>;
 
-  PageReader(const Query& query, const HeadRow& head);
+  PageReader(const Query& query, const HeadRow& end);
 
-  [[nodiscard]] bool nothing_to_read() const { return from_ > head_.head.sequence; }
-  [[nodiscard]] std::uint64_t first_row() const { return from_ > 1 ? from_ - 1 : 1; }
+  [[nodiscard]] bool nothing_to_read() const { return from_ > end_.head.sequence; }
+  [[nodiscard]] bool begins_with_index() const { return in_index_; }
   [[nodiscard]] std::uint64_t from() const { return from_; }
 
   enum class Next : std::uint8_t { row, page_is_full };
   [[nodiscard]] core::Result<Next> take(const FactRow& row, const BodyOf& body_of);
 
-  /// After the last row. `facts_of_flow`: its count in table `flow`, for a flow read.
-  [[nodiscard]] core::Result<Page> finish(std::uint64_t facts_of_flow) &&;
+  /// After the last row that the index names, unless the page is full. `facts_of_flow`: its count in table `flow`.
+  [[nodiscard]] core::Result<void> end_of_index(std::uint64_t facts_of_flow);
+  [[nodiscard]] std::uint64_t first_row() const;
+  [[nodiscard]] bool full() const { return page_.facts.size() >= limit_; }
+
+  /// After the last row.
+  [[nodiscard]] core::Result<Page> finish() &&;
 
  private:
-  [[nodiscard]] core::Result<void> check_place(const FactRow& row);
+  [[nodiscard]] core::Result<void> check_indexed_row(const FactRow& row);
+  [[nodiscard]] core::Result<void> check_scanned_row(const FactRow& row) const;
+  [[nodiscard]] core::Result<void> check_ordinal(const FactRow& row);
   [[nodiscard]] bool matches(const FactRow& row, Kind kind) const;
 
   const Query& query_;
-  HeadRow head_;
+  HeadRow end_;
   std::uint64_t from_;
   std::size_t limit_;
-  std::uint64_t last_sequence_ = 0;  // of the row taken last
-  std::uint64_t last_ordinal_ = 0;
-  Digest last_checksum_;
+  bool in_index_;
+  std::uint64_t last_sequence_ = 0;            // of the row taken last, of the index or of the scan
+  Digest last_checksum_;                       // of the fact before the row that is to be checked
+  std::optional<std::uint64_t> last_ordinal_;  // of the fact of the flow taken last; nothing: any may come
   Page page_;
 };
 
