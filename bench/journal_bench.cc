@@ -44,7 +44,8 @@ Draft outcome(int i) {
 }
 
 // What a program does that has no journal: the same values in one table, a transaction each. `append_rows` writes the
-// rows that the journal's format asks for, in as many transactions: a fact under an index, its flow's count, the head.
+// rows that the journal's format asks for and nothing else, in as many transactions: with SQLite the fact and the row
+// of table `journal`, with PostgreSQL the fact alone, under its lock; and every kIndexEvery-th time the index of flows.
 class PlainSqlite {
  public:
   explicit PlainSqlite(const std::string& path) {
@@ -55,24 +56,26 @@ class PlainSqlite {
         " payload TEXT, body TEXT)");
     run("CREATE TABLE whole (sequence INTEGER PRIMARY KEY, time INTEGER, flow TEXT, effect TEXT, kind TEXT,"
         " payload TEXT, body TEXT, ordinal INTEGER, checksum BLOB, schema TEXT, body_digest BLOB)");
-    run("CREATE INDEX whole_flow ON whole (flow)");
     run("CREATE TABLE flow (id TEXT PRIMARY KEY NOT NULL, facts INTEGER) WITHOUT ROWID");
-    run("CREATE TABLE head (id INTEGER PRIMARY KEY, last INTEGER, checksum BLOB)");
+    run("CREATE TABLE flow_fact (flow TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (flow, sequence)) WITHOUT"
+        " ROWID");
+    run("CREATE TABLE head (id INTEGER PRIMARY KEY, last INTEGER, checksum BLOB, indexed INTEGER)");
     run("INSERT INTO flow VALUES ('nightly-report', 0)");
-    run("INSERT INTO head VALUES (1, 0, zeroblob(32))");
+    run("INSERT INTO head VALUES (1, 0, zeroblob(32), 0)");
     insert_ = prepare("INSERT INTO fact (time, flow, effect, kind, payload, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
     insert_whole_ = prepare(
         "INSERT INTO whole (time, flow, effect, kind, payload, body, ordinal, checksum, schema, body_digest)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, zeroblob(32), '1.0.0', zeroblob(32))");
     begin_ = prepare("BEGIN IMMEDIATE");
-    set_flow_ = prepare("UPDATE flow SET facts = facts + 1 WHERE id = 'nightly-report'");
-    set_head_ = prepare("UPDATE head SET last = last + 1, checksum = zeroblob(32) WHERE id = 1");
+    set_head_ = prepare("UPDATE head SET last = last + 1, checksum = zeroblob(32), indexed = ?1 WHERE id = 1");
+    index_ = prepare("INSERT INTO flow_fact SELECT flow, sequence FROM whole WHERE sequence > ?1");
+    set_flow_ = prepare("UPDATE flow SET facts = ?1 WHERE id = 'nightly-report'");
     commit_ = prepare("COMMIT");
   }
   PlainSqlite(const PlainSqlite&) = delete;
   PlainSqlite& operator=(const PlainSqlite&) = delete;
   ~PlainSqlite() {
-    for (sqlite3_stmt* const each : {insert_, insert_whole_, begin_, set_flow_, set_head_, commit_}) {
+    for (sqlite3_stmt* const each : {insert_, insert_whole_, begin_, index_, set_flow_, set_head_, commit_}) {
       ::sqlite3_finalize(each);
     }
     ::sqlite3_close(db_);
@@ -82,8 +85,12 @@ class PlainSqlite {
   void append_rows(const Draft& draft) {
     step(begin_);
     insert(insert_whole_, draft);
-    step(set_flow_);
-    step(set_head_);
+    if (++rows_ - indexed_ == journal::kIndexEvery) {
+      step(index_, indexed_);
+      step(set_flow_, rows_);
+      indexed_ = rows_;
+    }
+    step(set_head_, indexed_);
     step(commit_);
   }
   void begin() { step(begin_); }
@@ -99,6 +106,10 @@ class PlainSqlite {
   static void step(sqlite3_stmt* statement) {
     HEDDLE_CHECK(::sqlite3_step(statement) == SQLITE_DONE);
     ::sqlite3_reset(statement);
+  }
+  static void step(sqlite3_stmt* statement, std::int64_t value) {
+    ::sqlite3_bind_int64(statement, 1, value);
+    step(statement);
   }
   static void insert(sqlite3_stmt* statement, const Draft& draft) {
     const auto text = [&](int at, std::string_view value) {
@@ -117,9 +128,12 @@ class PlainSqlite {
   sqlite3_stmt* insert_ = nullptr;
   sqlite3_stmt* insert_whole_ = nullptr;
   sqlite3_stmt* begin_ = nullptr;
+  sqlite3_stmt* index_ = nullptr;
   sqlite3_stmt* set_flow_ = nullptr;
   sqlite3_stmt* set_head_ = nullptr;
   sqlite3_stmt* commit_ = nullptr;
+  std::int64_t rows_ = 0;  // by append_rows
+  std::int64_t indexed_ = 0;
 };
 
 class PlainPostgres {
@@ -130,20 +144,26 @@ class PlainPostgres {
         " payload text, body text)");
     run("CREATE TABLE whole (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
         " payload text, body text, ordinal bigint, checksum bytea, schema text, body_digest bytea)");
-    run("CREATE INDEX whole_flow ON whole (flow, sequence)");
     run("CREATE TABLE flow (id text PRIMARY KEY, facts bigint)");
-    run("CREATE TABLE head (id integer PRIMARY KEY, last bigint, checksum bytea)");
+    run("CREATE TABLE flow_fact (flow text, sequence bigint, PRIMARY KEY (flow, sequence))");
+    run("CREATE TABLE head (id integer PRIMARY KEY, last bigint, checksum bytea, indexed bigint)");
     run("INSERT INTO flow VALUES ('nightly-report', 0)");
-    run("INSERT INTO head VALUES (1, 0, '')");
+    run("INSERT INTO head VALUES (1, 0, '', 0)");
     prepare("insert",
             "INSERT INTO plain (time, flow, effect, kind, payload, body) VALUES ($1::bigint, $2::text, $3::text,"
             " $4::text, $5::text, $6::text)");
     prepare("insert_whole",
             "INSERT INTO whole (time, flow, effect, kind, payload, body, ordinal, checksum, schema, body_digest)"
-            " VALUES ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, 1, sha256('1'), '1.0.0',"
-            " sha256('2'))");
-    prepare("set_flow", "UPDATE flow SET facts = facts + 1 WHERE id = 'nightly-report'");
-    prepare("set_head", "UPDATE head SET last = last + 1, checksum = sha256('3') WHERE id = 1");
+            " SELECT $1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, 1, sha256('1'), '1.0.0',"
+            " sha256('2') FROM pg_advisory_xact_lock(1)");
+    const std::string end = "(SELECT indexed FROM head) + " + std::to_string(journal::kIndexEvery);
+    prepare("index", ("INSERT INTO flow_fact SELECT flow, sequence FROM whole WHERE sequence > (SELECT indexed FROM"
+                      " head) AND sequence <= " +
+                      end)
+                         .c_str());
+    prepare("set_flow", ("UPDATE flow SET facts = " + end + " WHERE id = 'nightly-report'").c_str());
+    prepare("set_head",
+            ("UPDATE head SET last = " + end + ", checksum = sha256('3'), indexed = " + end + " WHERE id = 1").c_str());
   }
   PlainPostgres(const PlainPostgres&) = delete;
   PlainPostgres& operator=(const PlainPostgres&) = delete;
@@ -156,12 +176,17 @@ class PlainPostgres {
   }
   // In one round trip.
   void append_rows(const Draft& draft) {
+    if (++rows_ % journal::kIndexEvery != 0) {
+      with_values(draft, [this](const char* const* values) {
+        done(::PQexecPrepared(connection_, "insert_whole", 6, values, nullptr, nullptr, 0));
+      });
+      return;
+    }
     HEDDLE_CHECK(::PQenterPipelineMode(connection_) == 1);
-    send("set_head", 0, nullptr);
-    send("set_flow", 0, nullptr);
     with_values(draft, [this](const char* const* values) { send("insert_whole", 6, values); });
+    for (const char* const statement : {"index", "set_flow", "set_head"}) send(statement, 0, nullptr);
     HEDDLE_CHECK(::PQpipelineSync(connection_) == 1);
-    for (int statement = 0; statement < 3; ++statement) {
+    for (int statement = 0; statement < 4; ++statement) {
       done(::PQgetResult(connection_));
       HEDDLE_CHECK(::PQgetResult(connection_) == nullptr);
     }
@@ -193,6 +218,7 @@ class PlainPostgres {
   }
 
   PGconn* connection_;
+  std::uint64_t rows_ = 0;  // by append_rows
 };
 
 constexpr auto kTurn = std::chrono::milliseconds(400);
