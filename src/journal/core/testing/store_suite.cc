@@ -545,10 +545,12 @@ class FlowIndex : public StoreTest {
 // once.
 TEST_F(FlowIndex, AFlowIsTheSameOnBothSidesOfItsEnd) {
   const auto store = backend_->open();
+  backend_->index_every = 1;  // of the first fact
+  ASSERT_TRUE(backend_->open()->append_one(history(14, 1)[0], soon()).ok());
   const std::vector<Draft> drafts = history(14, 20);
   std::set<std::string> flows{"no such flow"};
   for (const Draft& made : drafts) flows.insert(made.flow);
-  for (std::size_t at = 0; at < drafts.size();) {
+  for (std::size_t at = 1; at < drafts.size();) {
     const std::size_t count = std::min(drafts.size() - at, at % 3 + 1);
     ASSERT_TRUE(store->append(std::span<const Draft>(drafts).subspan(at, count), soon()).ok());
     at += count;
@@ -694,6 +696,31 @@ TEST_F(FlowIndex, TakesNoDamageIn) {
     EXPECT_EQ(page.error().code, Errc::damaged) << page.error().message();
   }
   EXPECT_EQ(verify(*store, soon()).error().code, Errc::damaged);
+}
+
+// JRN-5, EFF-6: what comes after the index is looked through to its end, and to the last of the flow's facts.
+TEST_F(FlowIndex, NoticesWhatIsMissingAfterIt) {
+  const auto store = backend_->open();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(store->append_one(draft("f", "x"), soon()).ok());
+  Query query;
+  query.flow = "f";
+  for (const std::uint64_t from : {1U, 5U, 6U}) {
+    query.from = from;
+    EXPECT_EQ(store->read(query, soon()).value().facts.size(), 7U - from);
+  }
+  query.from = 1;
+  if (backend_->knows_its_end()) {
+    backend_->run_sql("CREATE TABLE kept AS SELECT * FROM fact WHERE sequence = 6");
+    backend_->run_sql("DELETE FROM fact WHERE sequence = 6");
+    EXPECT_EQ(store->read(query, soon()).error().code, Errc::damaged);
+    backend_->run_sql("INSERT INTO fact SELECT * FROM kept");
+    EXPECT_TRUE(store->read(query, soon()).ok());
+  }
+  // Chained as it should be, by somebody who counts wrong.
+  insert_fact(store->head(soon()).value(), 9, kSchema, "f");
+  EXPECT_EQ(store->read(query, soon()).error().code, Errc::damaged);
+  query.flow = "g";
+  EXPECT_TRUE(store->read(query, soon()).value().facts.empty());
 }
 
 // JRN-5: nor does a writer go on from a border that lies.
