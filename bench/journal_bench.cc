@@ -138,32 +138,36 @@ class PlainSqlite {
 
 class PlainPostgres {
  public:
+  // Its tables are named in full: the role's name is also that of the journal's schema, which comes first otherwise.
   explicit PlainPostgres(const std::string& conninfo) : connection_(::PQconnectdb(conninfo.c_str())) {
     HEDDLE_CHECK(::PQstatus(connection_) == CONNECTION_OK);
-    run("CREATE TABLE plain (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
+    run("CREATE TABLE public.plain (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
         " payload text, body text)");
-    run("CREATE TABLE whole (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
+    run("CREATE TABLE public.whole (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
         " payload text, body text, ordinal bigint, checksum bytea, schema text, body_digest bytea)");
-    run("CREATE TABLE flow (id text PRIMARY KEY, facts bigint)");
-    run("CREATE TABLE flow_fact (flow text, sequence bigint, PRIMARY KEY (flow, sequence))");
-    run("CREATE TABLE head (id integer PRIMARY KEY, last bigint, checksum bytea, indexed bigint)");
-    run("INSERT INTO flow VALUES ('nightly-report', 0)");
-    run("INSERT INTO head VALUES (1, 0, '', 0)");
+    run("CREATE TABLE public.flow (id text PRIMARY KEY, facts bigint)");
+    run("CREATE TABLE public.flow_fact (flow text, sequence bigint, PRIMARY KEY (flow, sequence))");
+    run("CREATE TABLE public.head (id integer PRIMARY KEY, last bigint, checksum bytea, indexed bigint)");
+    run("INSERT INTO public.flow VALUES ('nightly-report', 0)");
+    run("INSERT INTO public.head VALUES (1, 0, '', 0)");
     prepare("insert",
-            "INSERT INTO plain (time, flow, effect, kind, payload, body) VALUES ($1::bigint, $2::text, $3::text,"
+            "INSERT INTO public.plain (time, flow, effect, kind, payload, body) VALUES ($1::bigint, $2::text, $3::text,"
             " $4::text, $5::text, $6::text)");
     prepare("insert_whole",
-            "INSERT INTO whole (time, flow, effect, kind, payload, body, ordinal, checksum, schema, body_digest)"
+            "INSERT INTO public.whole (time, flow, effect, kind, payload, body, ordinal, checksum, schema, body_digest)"
             " SELECT $1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, 1, sha256('1'), '1.0.0',"
             " sha256('2') FROM pg_advisory_xact_lock(1)");
-    const std::string end = "(SELECT indexed FROM head) + " + std::to_string(journal::kIndexEvery);
-    prepare("index", ("INSERT INTO flow_fact SELECT flow, sequence FROM whole WHERE sequence > (SELECT indexed FROM"
-                      " head) AND sequence <= " +
-                      end)
-                         .c_str());
-    prepare("set_flow", ("UPDATE flow SET facts = " + end + " WHERE id = 'nightly-report'").c_str());
+    const std::string end = "(SELECT indexed FROM public.head) + " + std::to_string(journal::kIndexEvery);
+    prepare(
+        "index",
+        ("INSERT INTO public.flow_fact SELECT flow, sequence FROM public.whole WHERE sequence > (SELECT indexed FROM"
+         " public.head) AND sequence <= " +
+         end)
+            .c_str());
+    prepare("set_flow", ("UPDATE public.flow SET facts = " + end + " WHERE id = 'nightly-report'").c_str());
     prepare("set_head",
-            ("UPDATE head SET last = " + end + ", checksum = sha256('3'), indexed = " + end + " WHERE id = 1").c_str());
+            ("UPDATE public.head SET last = " + end + ", checksum = sha256('3'), indexed = " + end + " WHERE id = 1")
+                .c_str());
   }
   PlainPostgres(const PlainPostgres&) = delete;
   PlainPostgres& operator=(const PlainPostgres&) = delete;
