@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -21,9 +22,20 @@ core::Result<void> watch(const core::Fd& epoll, const core::Fd& fd) {
   return {};
 }
 
+// The engine seeds each run from the kernel, and a worker that cannot has no way to say why it ends.
+core::Result<void> check_random_bytes() {
+  std::uint8_t byte = 0;
+  if (::getrandom(&byte, sizeof byte, 0) != static_cast<ssize_t>(sizeof byte)) {
+    return core::system_error("getrandom",
+                              "scripts need the kernel's random bytes: allow the call in the outer sandbox");
+  }
+  return {};
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<PoolState>> PoolState::create(PoolOptions options) {
+  HEDDLE_TRY(check_random_bytes());
   HEDDLE_ASSIGN(jail::Program program, jail::open_program(options.worker_path));
   jail::SupervisorOptions supervisor_options;
   supervisor_options.program = options.supervisor_path;
