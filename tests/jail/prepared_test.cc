@@ -222,12 +222,13 @@ TEST_F(PreparedGuest, IsBornInItsGroup) {
     EXPECT_TRUE(verified.ok()) << verified.error().message();
     EXPECT_TRUE(wait_for_children(other.value().pid(), 2));
     EXPECT_EQ(place.groups().size(), 4U);
-    // Another group's limits are another kind: made from nothing.
+    // Another group's limits are another kind: made from nothing, and not from the child that waits.
+    const auto there = children_of(other.value().pid());
     limits.group.own_group = Need::if_available;
     auto another = start_guest(other.value(), "heddle-test-guest", {"confined"},
                                Policy::script(limits, {}, NamespaceOrder{Need::required, kUsualNamespaces}).value());
     ASSERT_TRUE(another.ok()) << another.error().message();
-    EXPECT_NE(another.value().guest.cgroup().path, guest.cgroup().path);
+    EXPECT_EQ(std::count(there.begin(), there.end(), another.value().guest.pid()), 0);
     guest.kill();
     const Death death = wait_death(guest);
     ASSERT_TRUE(death.group.has_value());
