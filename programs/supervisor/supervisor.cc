@@ -139,10 +139,10 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   core::Fd notify_socket;
   const jail::Failure unready = add_notify_socket(plan, notify_socket);
   if (unready.step != jail::Step::none) return jail::send_packet(control_, refusal(unready), {});
-  jail::NotifyRules rules = plan.notify;
+  std::unique_ptr<jail::Prepared> ready;
   jail::ControlGroup group;
   jail::AppliedCgroup applied;
-  jail::SpawnResult spawned = launch(std::move(plan), group, applied);
+  jail::SpawnResult spawned = launch(plan, ready, group, applied);
   if (spawned.failure.step != jail::Step::none) {
     give_up(std::move(group));
     return jail::send_packet(control_, refusal(spawned.failure), {});
@@ -151,11 +151,15 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   const std::uint64_t id = next_id_++;
   Guest& guest = guests_[id];
   guest.process = std::move(spawned.child);
-  HEDDLE_TRY(watch(guest.process.fd(), event_key(id, Source::process)));
-  if (rules.order != jail::NotifyOrder::off) {
-    guest.notifier = jail::Notifier(std::move(rules), spawned.pid, std::move(notify_socket));
+  if (plan.notify.order != jail::NotifyOrder::off) {
+    guest.notifier = jail::Notifier(std::move(plan.notify), spawned.pid, std::move(notify_socket));
+    // Before all else: the guest waits for it with its filter.
+    if (guest.notifier.begin() == jail::Notifier::Verdict::kill) {
+      (void)guest.process.send_signal(SIGKILL);  // fails only when it has ended
+    }
     HEDDLE_TRY(watch(guest.notifier.socket(), event_key(id, Source::socket)));
   }
+  HEDDLE_TRY(watch(guest.process.fd(), event_key(id, Source::process)));
   guest.group = std::move(group);
   wire::Message reply("spawned");
   reply.set("id", id).set("pid", static_cast<std::uint32_t>(spawned.pid));
@@ -164,12 +168,8 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   reply.set("namespaces", std::uint32_t{spawned.namespaces.bits()});
   reply.set("refused", static_cast<std::uint32_t>(spawned.no_namespaces.step));
   reply.set("errno", static_cast<std::uint32_t>(spawned.no_namespaces.error));
-  HEDDLE_TRY(jail::send_packet(control_, reply, {&guest.process.fd()}));
-  // After the reply, so that the host does not wait for it.
-  if (guest.notifier.state() == jail::NotifyState::awaited && guest.notifier.begin() == jail::Notifier::Verdict::kill) {
-    (void)guest.process.send_signal(SIGKILL);  // fails only when it has ended
-  }
-  return {};
+  // What the plan and the child made ahead still hold is closed after the reply.
+  return jail::send_packet(control_, reply, {&guest.process.fd()});
 }
 
 core::Result<void> Supervisor::groups(wire::Message& request) {
@@ -200,13 +200,14 @@ std::vector<Supervisor::Kind>::iterator Supervisor::find_kind(const jail::Prepar
   return std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.order == order; });
 }
 
-jail::SpawnResult Supervisor::launch(jail::SpawnPlan plan, jail::ControlGroup& group, jail::AppliedCgroup& applied) {
+jail::SpawnResult Supervisor::launch(jail::SpawnPlan& plan, std::unique_ptr<jail::Prepared>& ready,
+                                     jail::ControlGroup& group, jail::AppliedCgroup& applied) {
   const auto kind = find_kind({plan.namespaces, plan.group_limits});
   if (kind != kinds_.end() && kind->child) {
-    const std::unique_ptr<jail::Prepared> child = std::move(kind->child);
+    ready = std::move(kind->child);
     group = std::move(kind->group);
     applied = std::move(kind->applied);
-    if (std::optional<jail::SpawnResult> spawned = child->run(plan)) return *std::move(spawned);
+    if (std::optional<jail::SpawnResult> spawned = ready->run(plan)) return *std::move(spawned);
     give_up(std::move(group));
     group = jail::ControlGroup();
     applied = jail::AppliedCgroup();
@@ -214,7 +215,7 @@ jail::SpawnResult Supervisor::launch(jail::SpawnPlan plan, jail::ControlGroup& g
   jail::SpawnResult refused;
   refused.failure = make_group(plan.group_limits, group, applied, plan.group);
   if (refused.failure.step != jail::Step::none) return refused;
-  return jail::spawn(std::move(plan));
+  return jail::spawn(plan);
 }
 
 core::Result<void> Supervisor::prepare(wire::Message request) {

@@ -71,8 +71,9 @@ class Supervisor {
   /// True when nothing is left to be made ahead.
   [[nodiscard]] bool all_ready() const;
   void make_one_ready();
-  /// Starts the guest from a child that is ready for its kind, or from nothing.
-  [[nodiscard]] jail::SpawnResult launch(jail::SpawnPlan plan, jail::ControlGroup& group, jail::AppliedCgroup& applied);
+  /// Starts the guest from a child that is ready for its kind, which is the caller's then, or from nothing.
+  [[nodiscard]] jail::SpawnResult launch(jail::SpawnPlan& plan, std::unique_ptr<jail::Prepared>& ready,
+                                         jail::ControlGroup& group, jail::AppliedCgroup& applied);
   [[nodiscard]] jail::Failure make_group(const jail::GroupLimits& limits, jail::ControlGroup& group,
                                          jail::AppliedCgroup& applied, core::Fd& folder);
   void look_at(std::uint64_t id);

@@ -97,7 +97,7 @@ std::vector<Row> spawn_rows() {
       {Step::session, {SYS_setsid, EPERM, {}}},
       {Step::working_directory, {SYS_chdir, EACCES, {}}},
       {Step::stdio, {SYS_dup3, EMFILE, {{1, kAll, 2}}}},
-      {Step::descriptors, {SYS_dup3, EMFILE, {{1, kAll, 4}}}},
+      {Step::descriptors, {SYS_dup3, EMFILE, {{1, kAll, 60}}}},
       {Step::close_others, {SYS_close_range, ENOSYS, {}}},
       {Step::file_mask, {SYS_umask, EPERM, {}}},
       {Step::bounding_set, {SYS_prctl, EPERM, {{0, kAll, PR_CAPBSET_DROP}}}, Who::root},

@@ -131,16 +131,13 @@ void PlanWords::fill(ChildOrders& orders) const {
   if (plan_.confinement == Confinement::guest) orders.namespaces = plan_.namespaces;
 }
 
-Failure take_ruleset(SpawnPlan& plan, core::Fd& ruleset, int& abi) {
+Failure take_ruleset(SpawnPlan& plan, int& abi) {
   abi = landlock_abi();
   if (abi < 0) return Failure{Step::landlock_version, -abi, 0};
-  if (plan.ruleset.valid()) {
-    ruleset = std::move(plan.ruleset);
-    return {};
-  }
+  if (plan.ruleset.valid()) return {};
   const int raw = landlock_deny_all(abi);
   if (raw < 0) return Failure{Step::landlock_create, -raw, 0};
-  ruleset = core::Fd(raw);
+  plan.ruleset = core::Fd(raw);
   const int allowed = landlock_allow(raw, plan.program.get(), kLandlockExecute | kLandlockReadFile);
   if (allowed < 0) return Failure{Step::landlock_rule, -allowed, 0};
   return {};

@@ -82,9 +82,9 @@ class PlanWords {
   std::vector<char*> environment_;
 };
 
-/// The guest's first ruleset: the plan's, or one of our own making that denies everything but execute and read on the
-/// program itself.
-Failure take_ruleset(SpawnPlan& plan, core::Fd& ruleset, int& abi);
+/// The guest's first ruleset: the plan's, or else one that denies everything but execute and read on the program
+/// itself, which the plan has from then on.
+Failure take_ruleset(SpawnPlan& plan, int& abi);
 
 /// The child's report once it is past execve or has ended: success, with the namespaces that it is in, or the failure,
 /// with the child collected.

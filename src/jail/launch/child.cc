@@ -47,7 +47,7 @@ class Child {
 
   bool prepare() {
     return enter_group() && dispositions() && session() && working_directory() && keep_own_descriptors() &&
-           file_mask() && die_with_parent() && begin_namespaces() && keep_map_folder() && tell_prepared();
+           file_mask() && die_with_parent() && begin_namespaces() && free_low_numbers() && tell_prepared();
   }
 
   bool run_prepared() {
@@ -126,12 +126,14 @@ class Child {
            place(orders_.handover, kHandoverFd, O_CLOEXEC) && close_others(kLifelineFd, kHandoverFd);
   }
 
-  // The low number that it has is a guest's. An ordinary user's maps are written by now.
-  bool keep_map_folder() {
-    if (map_folder_ < 0 || orders_.creator == Creator::user) return true;
-    const int folder = map_folder_;
-    map_folder_ = kMapFolderFd;
-    return begin(Step::map_folder) && place(folder, kMapFolderFd, O_CLOEXEC);
+  // Low numbers are for the guest's. An ordinary user's maps are written by now.
+  bool free_low_numbers() {
+    if (map_folder_ >= 0 && orders_.creator == Creator::root) {
+      const int folder = map_folder_;
+      map_folder_ = kMapFolderFd;
+      if (!begin(Step::map_folder) || !place(folder, kMapFolderFd, O_CLOEXEC)) return false;
+    }
+    return begin(Step::close_others) && check(::syscall(SYS_close_range, kFirstGuestFd, kMapFolderFd - 1, 0));
   }
 
   bool tell_prepared() {
@@ -139,7 +141,8 @@ class Child {
     return check(::syscall(SYS_sendto, kHandoverFd, "", 1, MSG_NOSIGNAL, nullptr, 0));
   }
 
-  // While it waits the parent goes on, with the errno that both have: hence a call that touches none.
+  // While it waits the parent goes on, with the errno that both have: hence a call that touches none. The kernel gives
+  // the lowest numbers that are free, from the first on, so that the guest's are in their places at once.
   bool receive_descriptors() {
     int received[2 + kMaxGuestDescriptors];
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof received)];
@@ -150,37 +153,32 @@ class Child {
     header.msg_iovlen = 1;
     header.msg_control = control;
     header.msg_controllen = sizeof control;
-    const long got = quiet_receive(kHandoverFd, &header, MSG_CMSG_CLOEXEC);
+    const long got = quiet_receive(kHandoverFd, &header, 0);
     unwanted_ = got == 0;
     if (unwanted_) return false;
     begin(Step::handover);
-    const std::size_t wanted = sizeof(int) * (2 + std::size_t{orders_.descriptor_count});
+    const unsigned wanted = orders_.descriptor_count + 2;
     const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
-    if (got < 0 || rights == nullptr || rights->cmsg_len != CMSG_LEN(wanted)) {
+    if (got < 0 || rights == nullptr || rights->cmsg_len != CMSG_LEN(wanted * sizeof(int))) {
       // The kernel leaves out descriptors for which there is no room.
       orders_.report.error = got < 0 ? static_cast<int>(-got) : EMFILE;
       return false;
     }
-    std::memcpy(received, CMSG_DATA(rights), wanted);
-    return raise(received[0], orders_.program) && raise(received[1], orders_.ruleset) && raise_guests(received + 2);
-  }
-
-  // Out of the way of the numbers that the guest's get.
-  bool raise(int received, int& to) {
-    begin(Step::descriptors_high);
-    to = static_cast<int>(::syscall(SYS_fcntl, received, F_DUPFD_CLOEXEC, kSourceFloor));
-    return check(to);
-  }
-  bool raise_guests(const int* received) {
-    for (unsigned i = 0; i < orders_.descriptor_count; ++i) {
-      if (!raise(received[i], orders_.descriptors[i])) return false;
+    begin(Step::descriptors);
+    std::memcpy(received, CMSG_DATA(rights), wanted * sizeof(int));
+    for (unsigned i = 0; i < wanted; ++i) {
+      if (received[i] == kFirstGuestFd + static_cast<int>(i)) continue;
+      orders_.report.error = EBADF;
+      return false;
     }
+    open_end_ = kFirstGuestFd + static_cast<int>(orders_.descriptor_count);
     return true;
   }
 
   // The socket stays until execve, or the end, closes it: the parent waits for that.
   bool place_received() {
-    return place_guests() && close_others(map_folder_ == kMapFolderFd ? kMapFolderFd : kProgramFd, kHandoverFd);
+    return place(open_end_, kProgramFd, O_CLOEXEC) && place(open_end_ + 1, kRulesetFd, O_CLOEXEC) &&
+           close_others(map_folder_ == kMapFolderFd ? kMapFolderFd : kProgramFd, kHandoverFd);
   }
 
   bool confine() {
@@ -247,15 +245,21 @@ class Child {
            check(::syscall(SYS_setresuid, id, id, id));
   }
 
+  // A hard limit that is lower already stays. Whoever may not raise one (EPERM) is told so by the kernel and takes what
+  // there is; whoever may puts it back.
   bool limits() {
     begin(Step::limits);
     for (unsigned i = 0; i < orders_.limit_count; ++i) {
       const ResourceLimit& limit = orders_.limits[i];
-      rlimit64 value{};
-      if (!check(::syscall(SYS_prlimit64, 0, limit.resource, nullptr, &value), limit.resource)) return false;
-      if (limit.value < value.rlim_max) value.rlim_max = limit.value;
-      value.rlim_cur = value.rlim_max;
-      if (!check(::syscall(SYS_prlimit64, 0, limit.resource, &value, nullptr), limit.resource)) return false;
+      const rlimit64 wanted{limit.value, limit.value};
+      rlimit64 before{};
+      const long set = ::syscall(SYS_prlimit64, 0, limit.resource, &wanted, &before);
+      if (set == 0 && before.rlim_max >= limit.value) continue;
+      if (set != 0 && (errno != EPERM || ::syscall(SYS_prlimit64, 0, limit.resource, nullptr, &before) != 0)) {
+        return check(-1, limit.resource);
+      }
+      const rlimit64 kept{before.rlim_max, before.rlim_max};
+      if (!check(::syscall(SYS_prlimit64, 0, limit.resource, &kept, nullptr), limit.resource)) return false;
     }
     return true;
   }

@@ -37,10 +37,12 @@ ssize_t hear(const core::Fd& socket) {
   }
 }
 
-bool send_descriptors(const core::Fd& socket, const SpawnPlan& plan, const core::Fd& ruleset) {
-  int raw[kMost] = {plan.program.get(), ruleset.get()};
-  std::size_t count = 2;
+bool send_descriptors(const core::Fd& socket, const SpawnPlan& plan) {
+  int raw[kMost] = {};
+  std::size_t count = 0;
   for (const core::Fd& fd : plan.descriptors) raw[count++] = fd.get();
+  raw[count++] = plan.program.get();
+  raw[count++] = plan.ruleset.get();
   char byte = 0;
   iovec part{&byte, sizeof byte};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof raw)] = {};
@@ -120,9 +122,8 @@ bool Prepared::fits(const SpawnPlan& plan) const noexcept {
 
 std::optional<SpawnResult> Prepared::run(SpawnPlan& plan) noexcept {
   if (!sane(plan) || !fits(plan)) return failed(Step::request, EINVAL);
-  core::Fd ruleset;
   int abi = 0;
-  const Failure failure = take_ruleset(plan, ruleset, abi);
+  const Failure failure = take_ruleset(plan, abi);
   if (failure.step != Step::none) return failed(failure.step, failure.error);
   const PlanWords words(plan);
   ChildOrders& orders = state_->orders;
@@ -132,7 +133,7 @@ std::optional<SpawnResult> Prepared::run(SpawnPlan& plan) noexcept {
 
   const SignalsBlocked blocked;
   if (blocked.error() != 0) return failed(Step::signals_blocked, blocked.error());
-  const bool sent = send_descriptors(state_->handover, plan, ruleset);
+  const bool sent = send_descriptors(state_->handover, plan);
   if (!sent && errno != EPIPE && errno != ECONNRESET) return failed(Step::handover, errno);
   if (sent) {
     while (hear(state_->handover) > 0) {
@@ -144,7 +145,6 @@ std::optional<SpawnResult> Prepared::run(SpawnPlan& plan) noexcept {
   const bool never_began = (failed_at == Step::none && result.pid == 0) || failed_at == Step::handover;
   const bool refused = plan.namespaces.need == Need::if_available && refuses_namespaces(result.failure);
   if (!never_began && !refused) return result;
-  plan.ruleset = std::move(ruleset);
   return std::nullopt;
 }
 

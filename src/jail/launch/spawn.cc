@@ -28,7 +28,7 @@ SpawnResult launch(ChildOrders& orders, const core::Fd& group) {
 
 }  // namespace
 
-SpawnResult spawn(SpawnPlan plan) noexcept {
+SpawnResult spawn(SpawnPlan& plan) noexcept {
   if (!sane(plan)) return failed(Step::request, EINVAL);
   if (!raise(plan.program)) return failed(Step::descriptors_high, errno);
   for (core::Fd& fd : plan.descriptors) {
@@ -37,14 +37,13 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   core::Fd null_device(::open("/dev/null", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!null_device.valid()) return failed(Step::null_device, errno);
   if (!raise(null_device)) return failed(Step::descriptors_high, errno);
-  core::Fd ruleset;
   core::FdPair lifeline;
   int abi = 0;
   if (plan.confinement == Confinement::guest) {
-    const Failure failure = take_ruleset(plan, ruleset, abi);
+    const Failure failure = take_ruleset(plan, abi);
     if (failure.step != Step::none) return failed(failure.step, failure.error);
     if (!make_lifeline(lifeline)) return failed(Step::lifeline, errno);
-    if (!raise(ruleset) || !raise(lifeline.first)) return failed(Step::descriptors_high, errno);
+    if (!raise(plan.ruleset) || !raise(lifeline.first)) return failed(Step::descriptors_high, errno);
   }
 
   const PlanWords words(plan);
@@ -52,7 +51,7 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   words.fill(orders);
   orders.null_device = null_device.get();
   orders.program = plan.program.get();
-  orders.ruleset = ruleset.get();
+  orders.ruleset = plan.ruleset.get();
   orders.lifeline = lifeline.first.get();
   for (const core::Fd& fd : plan.descriptors) orders.descriptors[orders.descriptor_count++] = fd.get();
 
@@ -67,6 +66,11 @@ SpawnResult spawn(SpawnPlan plan) noexcept {
   }
   result.landlock_abi = abi;
   return result;
+}
+
+SpawnResult spawn(SpawnPlan&& plan) noexcept {
+  SpawnPlan consumed = std::move(plan);
+  return spawn(consumed);
 }
 
 Ending reap(const core::Pidfd& child) noexcept {

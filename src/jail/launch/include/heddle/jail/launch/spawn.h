@@ -61,7 +61,10 @@ inline constexpr std::size_t kMaxGuestDescriptors = 12;
 /// until then (CLONE_VM and CLONE_VFORK), so the caller's size costs nothing, and no handler of the caller's runs in
 /// it. A guest dies with the calling *thread* (PR_SET_PDEATHSIG, prctl(2)): spawn guests from a single-threaded
 /// process. Consumes the plan's descriptors.
-[[nodiscard]] SpawnResult spawn(SpawnPlan plan) noexcept;
+[[nodiscard]] SpawnResult spawn(SpawnPlan&& plan) noexcept;
+/// The same for a caller who has something more urgent to do than to close them: they stay the plan's, though at other
+/// numbers. Until then the end of a socket that the child got is not seen to close with the child.
+[[nodiscard]] SpawnResult spawn(SpawnPlan& plan) noexcept;
 
 /// Kills nothing: how an ended child ended, reaping it. For a child that has not ended, or that somebody else has
 /// reaped, the second member says so.
