@@ -1,5 +1,6 @@
 #include "supervisor.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -22,9 +23,10 @@ constexpr std::uint64_t kControlKey = UINT64_MAX;
 constexpr std::uint64_t kHostKey = UINT64_MAX - 1;
 constexpr int kDyingMilliseconds = 5;  // between two tries to remove a group whose processes are dying
 constexpr int kDyingTries = 400;
-// Nothing was asked for so long: then a child is made ahead. At once would take a processor from the guest that has
-// just been started, and whoever waits for that one's end would wait for the next child too.
+// Nothing was asked for so long: then descriptors are closed and a child is made ahead. At once would take a processor
+// from the guest that has just been started, and whoever waits for that one's end would wait for this too.
 constexpr int kQuietMilliseconds = 1;
+constexpr std::size_t kMostLeftOpen = 128;
 
 wire::Message refusal(const jail::Failure& failure) {
   wire::Message reply("failed");
@@ -47,6 +49,14 @@ jail::Failure add_notify_socket(jail::SpawnPlan& plan, core::Fd& near_end) {
   return {};
 }
 
+// Whoever is the last in a mount namespace takes it apart, for which the kernel waits until no processor looks at it
+// any more: a guest, before its end is told to anybody. So we are in it too, and leave later. Without this it only
+// takes longer.
+core::Fd mounts_of(pid_t guest) {
+  const std::string path = "/proc/" + std::to_string(guest) + "/ns/mnt";
+  return core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 }  // namespace
 
 core::Result<void> Supervisor::watch(const core::Fd& fd, std::uint64_t key) {
@@ -65,7 +75,9 @@ core::Result<void> Supervisor::run() {
   for (;;) {
     epoll_event event{};
     const int patience = remove_dying() ? -1 : kDyingMilliseconds;
-    const int ready = ::epoll_wait(epoll_.get(), &event, 1, all_ready() ? patience : kQuietMilliseconds);
+    const bool idle = left_open_.empty() && all_ready();
+    const int ready = ::epoll_wait(epoll_.get(), &event, 1, idle ? patience : kQuietMilliseconds);
+    if (ready == 0 || left_open_.size() > kMostLeftOpen) left_open_.clear();
     if (ready == 0) make_one_ready();
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     if (ready < 0) return core::system_error("epoll_wait");
@@ -163,13 +175,16 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   guest.group = std::move(group);
   wire::Message reply("spawned");
   reply.set("id", id).set("pid", static_cast<std::uint32_t>(spawned.pid));
+  jail::encode_identity(plan.identity, reply);
   jail::encode_applied(applied, reply);
   reply.set("landlock", static_cast<std::uint32_t>(spawned.landlock_abi));
   reply.set("namespaces", std::uint32_t{spawned.namespaces.bits()});
   reply.set("refused", static_cast<std::uint32_t>(spawned.no_namespaces.step));
   reply.set("errno", static_cast<std::uint32_t>(spawned.no_namespaces.error));
   // What the plan and the child made ahead still hold is closed after the reply.
-  return jail::send_packet(control_, reply, {&guest.process.fd()});
+  HEDDLE_TRY(jail::send_packet(control_, reply, {&guest.process.fd()}));
+  if (spawned.namespaces.has(jail::Namespace::mount)) guest.mounts = mounts_of(spawned.pid);
+  return {};
 }
 
 core::Result<void> Supervisor::groups(wire::Message& request) {
@@ -196,8 +211,8 @@ jail::Failure Supervisor::make_group(const jail::GroupLimits& limits, jail::Cont
   return {};
 }
 
-std::vector<Supervisor::Kind>::iterator Supervisor::find_kind(const jail::PrepareOrder& order) {
-  return std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.order == order; });
+std::vector<Supervisor::Kind>::iterator Supervisor::find_kind(const jail::GuestKind& guests) {
+  return std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.guests == guests; });
 }
 
 jail::SpawnResult Supervisor::launch(jail::SpawnPlan& plan, std::unique_ptr<jail::Prepared>& ready,
@@ -207,7 +222,11 @@ jail::SpawnResult Supervisor::launch(jail::SpawnPlan& plan, std::unique_ptr<jail
     ready = std::move(kind->child);
     group = std::move(kind->group);
     applied = std::move(kind->applied);
-    if (std::optional<jail::SpawnResult> spawned = ready->run(plan)) return *std::move(spawned);
+    std::swap(plan.identity, kind->identity);
+    std::optional<jail::SpawnResult> spawned = ready->run(plan);
+    if (spawned && spawned->failure.step == jail::Step::none) return *std::move(spawned);
+    std::swap(plan.identity, kind->identity);
+    if (spawned) return *std::move(spawned);
     give_up(std::move(group));
     group = jail::ControlGroup();
     applied = jail::AppliedCgroup();
@@ -220,41 +239,51 @@ jail::SpawnResult Supervisor::launch(jail::SpawnPlan& plan, std::unique_ptr<jail
 
 core::Result<void> Supervisor::prepare(wire::Message request) {
   HEDDLE_ASSIGN(jail::PrepareOrder order, jail::decode_prepare(std::move(request)));
-  auto kind = find_kind(order);
-  if (kind == kinds_.end()) {
+  auto kind = find_kind(order.kind);
+  const bool known = kind != kinds_.end();
+  if (!known) {
     if (kinds_.size() == jail::kMaxPrepared) {
       return jail::send_packet(control_, refusal({jail::Step::request, ENOSPC, 0}), {});
     }
     kind = kinds_.emplace(kinds_.end());
-    kind->order = std::move(order);
+    kind->guests = std::move(order.kind);
+    kind->identity = order.identity;
   }
   const jail::Failure failure = kind->child ? jail::Failure{} : make_ready(*kind);
-  if (failure.step == jail::Step::none) return jail::send_packet(control_, wire::Message("prepared"), {});
-  kinds_.erase(kind);
+  kind->given_up = false;
+  if (failure.step == jail::Step::none) {
+    wire::Message reply("prepared");
+    reply.set("kept", !known);
+    return jail::send_packet(control_, reply, {});
+  }
+  if (known) {
+    kind->given_up = true;
+  } else {
+    kinds_.erase(kind);
+  }
   return jail::send_packet(control_, refusal(failure), {});
 }
 
 jail::Failure Supervisor::make_ready(Kind& kind) {
   core::Fd folder;
-  const jail::Failure no_group = make_group(kind.order.group_limits, kind.group, kind.applied, folder);
+  const jail::Failure no_group = make_group(kind.guests.group_limits, kind.group, kind.applied, folder);
   if (no_group.step != jail::Step::none) return no_group;
-  jail::Prepared::Made made = jail::Prepared::make(kind.order.namespaces, folder);
+  jail::Prepared::Made made = jail::Prepared::make(kind.guests.namespaces, kind.identity, folder);
   kind.child = std::move(made.child);
   if (!kind.child) give_up(std::move(kind.group));
   return made.failure;
 }
 
 bool Supervisor::all_ready() const {
-  return std::all_of(kinds_.begin(), kinds_.end(), [](const Kind& kind) { return kind.child != nullptr; });
+  return std::all_of(kinds_.begin(), kinds_.end(), [](const Kind& kind) { return kind.child || kind.given_up; });
 }
 
 // One at a time, so that a request never waits for more than one. What cannot be made ahead any more is left to the
 // next spawn, which says why.
 void Supervisor::make_one_ready() {
-  const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [](const Kind& one) { return one.child == nullptr; });
-  if (kind == kinds_.end()) return;
-  const jail::Failure failure = make_ready(*kind);
-  if (failure.step != jail::Step::none) kinds_.erase(kind);
+  const auto kind =
+      std::find_if(kinds_.begin(), kinds_.end(), [](const Kind& one) { return !one.child && !one.given_up; });
+  if (kind != kinds_.end()) kind->given_up = make_ready(*kind).step != jail::Step::none;
 }
 
 core::Result<Supervisor::Guest*> Supervisor::find(wire::Message& request, std::uint64_t& id) {
@@ -312,7 +341,11 @@ void Supervisor::look_at(std::uint64_t id) {
   if (guest.ending.state == jail::Ending::State::alive) guest.ending = jail::reap(guest.process);
   if (guest.ending.state == jail::Ending::State::alive) return;
   guest.ending.denial_quota = guest.notifier.quota_spent();
-  guest.notifier.end();
+  for (const core::Fd* fd : {&guest.notifier.socket(), &guest.notifier.listener()}) {
+    if (fd->valid()) unwatch(*fd);
+  }
+  guest.notifier.end(left_open_);
+  left_open_.push_back(std::move(guest.mounts));
   if (guest.group.valid()) {
     if (guest.ending.state == jail::Ending::State::ended) guest.ending.group = guest.group.usage();
     give_up(std::move(guest.group));

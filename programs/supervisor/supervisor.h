@@ -35,12 +35,15 @@ class Supervisor {
     jail::Ending ending;
     jail::Notifier notifier;
     jail::ControlGroup group;
+    core::Fd mounts;         // its mount namespace
     bool forgotten = false;  // closed by the host before its end was seen
   };
 
   // A kind of guest that a child is kept ready for.
   struct Kind {
-    jail::PrepareOrder order;
+    jail::GuestKind guests;
+    std::optional<std::uint32_t> identity;  // of the child, or of the next one
+    bool given_up = false;                  // no child until it is asked for again
     std::unique_ptr<jail::Prepared> child;  // none: to be made when nothing else is to be done
     jail::ControlGroup group;
     jail::AppliedCgroup applied;
@@ -66,7 +69,7 @@ class Supervisor {
   [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source, std::uint32_t events);
   [[nodiscard]] core::Result<void> groups(wire::Message& request);
   [[nodiscard]] core::Result<void> prepare(wire::Message request);
-  [[nodiscard]] std::vector<Kind>::iterator find_kind(const jail::PrepareOrder& order);
+  [[nodiscard]] std::vector<Kind>::iterator find_kind(const jail::GuestKind& guests);
   [[nodiscard]] jail::Failure make_ready(Kind& kind);
   /// True when nothing is left to be made ahead.
   [[nodiscard]] bool all_ready() const;
@@ -88,6 +91,7 @@ class Supervisor {
   std::vector<jail::ControlGroup> dying_;  // of ended guests, whose descendants are not gone yet
   std::map<std::uint64_t, Guest> guests_;
   std::vector<Kind> kinds_;
+  std::vector<core::Fd> left_open_;  // of ended guests, to be closed when nothing is asked for
   std::uint64_t next_id_ = 1;
 };
 

@@ -104,6 +104,14 @@ core::Result<Failure> decode_failure(wire::Message& message) {
   return Failure{static_cast<Step>(step), static_cast<int>(error), static_cast<int>(detail)};
 }
 
+core::Result<Failure> ask_prepare(Link& link, const PrepareOrder& order, bool& kept) {
+  HEDDLE_ASSIGN(Packet reply, link.ask(encode_prepare(order)));
+  if (reply.message.op() == "failed") return decode_failure(reply.message);
+  HEDDLE_ASSIGN(kept, reply.message.take_bool("kept"));
+  HEDDLE_TRY(reply.message.finish());
+  return Failure{};
+}
+
 core::Result<AppliedNamespaces> decode_namespaces(wire::Message& message, Need wanted) {
   HEDDLE_ASSIGN(const std::uint64_t set, message.take_number("namespaces", kAllNamespaces.bits()));
   HEDDLE_ASSIGN(const std::uint64_t refused, message.take_number("refused", kStepCount - 1));
@@ -161,9 +169,16 @@ core::Result<void> Supervisor::prepare(const Policy& policy) {
     return core::make_error(Errc::unsupported, "prepare guests",
                             "a guest with a copy of the host's root folder gets the mounts of the time when it starts");
   }
-  HEDDLE_ASSIGN(Packet reply, link_->ask(encode_prepare({order, policy.limits().group})));
-  if (reply.message.op() != "failed") return reply.message.finish();
-  HEDDLE_ASSIGN(const Failure failure, decode_failure(reply.message));
+  PrepareOrder request{{order, policy.limits().group}, std::nullopt};
+  if (link_->identity_count != 0) {
+    HEDDLE_ASSIGN(request.identity, link_->take_identity());
+  }
+  bool kept = false;
+  const core::Result<Failure> answered = ask_prepare(*link_, request, kept);
+  if (request.identity && !kept) link_->give_back_identity(*request.identity);
+  HEDDLE_TRY(answered);
+  const Failure& failure = answered.value();
+  if (failure.step == Step::none) return {};
   if (failure.step == Step::request) {
     return core::make_error(Errc::exhausted, "prepare guests",
                             "children are kept ready for " + std::to_string(kMaxPrepared) + " kinds of policy already");
@@ -217,6 +232,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   }
   HEDDLE_ASSIGN(const std::uint64_t id, message.take_number("id"));
   HEDDLE_ASSIGN(const std::uint64_t pid, message.take_number("pid", INT32_MAX));
+  HEDDLE_ASSIGN(const std::optional<std::uint32_t> identity, decode_identity(message));
   HEDDLE_ASSIGN(AppliedCgroup group, decode_applied(message));
   HEDDLE_ASSIGN(const std::uint64_t landlock_abi, message.take_number("landlock", INT32_MAX));
   HEDDLE_ASSIGN(const AppliedNamespaces namespaces, decode_namespaces(message, plan.namespaces.need));
@@ -225,7 +241,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
     return core::make_error(Errc::protocol, "spawn a guest", "no process descriptor came back");
   }
   return Guest(link_, id, static_cast<pid_t>(pid), core::Pidfd(std::move(reply.value().descriptors.front())),
-               plan.identity.value_or(0), policy, namespaces, static_cast<int>(landlock_abi), std::move(group));
+               identity.value_or(0), policy, namespaces, static_cast<int>(landlock_abi), std::move(group));
 }
 
 }  // namespace heddle::jail

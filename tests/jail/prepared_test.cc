@@ -3,13 +3,17 @@
 // more with every guest made ahead (HEDDLE_TEST_PREPARED).
 #include <dirent.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "group_world.h"
@@ -88,6 +92,39 @@ std::map<std::string, std::string> portrait(pid_t pid) {
   words >> state >> parent >> group >> session;
   all["session"] = group == pid && session == pid ? "its own" : "another's";
   return all;
+}
+
+// The user that a process is, by the kernel's account.
+std::uint32_t user_of(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::uint32_t user = 0;
+  for (std::string word; status >> word;) {
+    if (word == "Uid:") status >> user;
+  }
+  return user;
+}
+
+// A process that is that user, and nobody else; what `work` returns.
+template <typename Work>
+pid_t fork_as(std::uint32_t user, const Work& work) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  const bool become = ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, user, user, user) == 0 &&
+                      ::syscall(SYS_setresuid, user, user, user) == 0;
+  ::_exit(become ? work() : 255);
+}
+
+// What the kernel says to such a process that wants to trace another: 0, or errno.
+int trace_as(std::uint32_t user, pid_t target) {
+  const pid_t pid = fork_as(user, [&] { return ::ptrace(PTRACE_SEIZE, target, nullptr, nullptr) == 0 ? 0 : errno; });
+  int status = 0;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  return WEXITSTATUS(status);
+}
+
+std::size_t descriptors_of(pid_t pid) {
+  const std::filesystem::directory_iterator folder("/proc/" + std::to_string(pid) + "/fd");
+  return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
 class PreparedGuest : public testing::Test {
@@ -194,6 +231,105 @@ TEST_F(PreparedGuest, WithoutTheChildThatWaitedTheGuestStartsAllTheSame) {
   EXPECT_NE(started.value().guest.pid(), waiting.front());
   EXPECT_TRUE(gone(waiting.front()));
   EXPECT_TRUE(wait_for_children(supervisor().pid(), 2));
+}
+
+// JAIL-13: each has a user of its own, the one that its child waited as; and none is lost, however often one is made.
+TEST_F(PreparedGuest, HasAUserOfItsOwn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "an ordinary user has one user for all";
+  constexpr std::uint32_t kFirst = 0x70000100;
+  constexpr std::uint32_t kCount = 4;
+  SupervisorOptions options;
+  options.program = kSupervisor;
+  options.identities = {kFirst, kCount};
+  auto other = Supervisor::start(options);
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  const Policy policy = apart(kUsualNamespaces);
+  for (std::uint32_t round = 0; round < 3 * kCount; ++round) {
+    ASSERT_TRUE(other.value().prepare(policy).ok());
+    const auto waiting = children_of(other.value().pid());
+    ASSERT_EQ(waiting.size(), 1U);
+    const std::uint32_t user = user_of(waiting.front());
+    EXPECT_GE(user, kFirst);
+    EXPECT_LT(user, kFirst + kCount);
+    std::vector<Started> guests;
+    std::set<std::uint32_t> users;
+    // All but the one that the child after them waits as.
+    for (std::uint32_t i = 0; i + 1 < kCount; ++i) {
+      auto started = start_bare(other.value(), policy);
+      ASSERT_TRUE(started.ok()) << started.error().message();
+      users.insert(user_of(started.value().guest.pid()));
+      EXPECT_EQ(started.value().guest.applied().value().uid, user_of(started.value().guest.pid()));
+      guests.push_back(std::move(started).value());
+      if (i == 0) {
+        EXPECT_EQ(guests.front().guest.pid(), waiting.front());
+        EXPECT_EQ(user_of(guests.front().guest.pid()), user);
+      }
+    }
+    EXPECT_EQ(users.size(), kCount - 1);
+  }
+}
+
+// JAIL-11: a failure keeps no user id.
+TEST_F(PreparedGuest, AFailureKeepsNoUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "an ordinary user has one user for all";
+  const InjectedSupervisor injected({{SYS_fsopen, EPERM, {}}});
+  SupervisorOptions options;
+  options.program = injected.path();
+  options.identities = {0x70000100, 1};
+  auto other = Supervisor::start(options);
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  for (int i = 0; i < 3; ++i) {
+    const auto ready = other.value().prepare(apart(kUsualNamespaces));
+    ASSERT_FALSE(ready.ok());
+    EXPECT_EQ(ready.error().step, std::string("prepare guests: ") + step_name(Step::root_create));
+  }
+  const auto started = start_bare(other.value(), apart(NamespaceSet(), Need::off));
+  EXPECT_TRUE(started.ok()) << started.error().message();
+}
+
+// JAIL-6: the child that waits has root's memory, and a user whom another process may be: nobody looks into it.
+TEST_F(PreparedGuest, AChildThatWaitsIsNotTraced) {
+  if (::geteuid() != 0) GTEST_SKIP() << "it is the host's own user";
+  for (const NamespaceSet set : {NamespaceSet(), kUsualNamespaces}) {
+    SCOPED_TRACE(to_text(set));
+    auto other = start_supervisor();
+    ASSERT_TRUE(other.ok()) << other.error().message();
+    ASSERT_TRUE(other.value().prepare(apart(set, set.empty() ? Need::off : Need::required)).ok());
+    const auto waiting = children_of(other.value().pid());
+    ASSERT_EQ(waiting.size(), 1U);
+    const std::uint32_t user = user_of(waiting.front());
+    ASSERT_NE(user, 0U);
+    const pid_t control = fork_as(user, [] {
+      ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+      return ::pause();
+    });
+    const core::Deadline deadline = core::Deadline::after(std::chrono::seconds(10));
+    int traced = EPERM;
+    while ((traced = trace_as(user, control)) != 0 && !deadline.passed()) ::usleep(1000);
+    EXPECT_EQ(trace_as(user, waiting.front()), EPERM);
+    ::kill(control, SIGKILL);
+    ::waitpid(control, nullptr, 0);
+    if (traced != 0) GTEST_SKIP() << "this host lets nobody trace (Yama)";
+  }
+}
+
+// What guests leave behind is closed once nothing is asked for.
+TEST_F(PreparedGuest, NothingOfThemStaysOpen) {
+  const Policy policy = apart(kUsualNamespaces);
+  auto other = start_supervisor();
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  const pid_t pid = other.value().pid();
+  ASSERT_TRUE(other.value().prepare(policy).ok());
+  const std::size_t before = descriptors_of(pid);
+  for (int i = 0; i < 5; ++i) {
+    auto started = start_guest(other.value(), "heddle-test-guest", {"confined"}, policy);
+    ASSERT_TRUE(started.ok()) << started.error().message();
+    EXPECT_EQ(next_message(started.value().channel).op(), "ready");
+    EXPECT_GT(descriptors_of(pid), before);
+  }
+  const core::Deadline deadline = core::Deadline::after(std::chrono::seconds(20));
+  while (descriptors_of(pid) != before && !deadline.passed()) ::usleep(1000);
+  EXPECT_EQ(descriptors_of(pid), before);
 }
 
 // JAIL-9: in a group of its own, the one that it waited in; groups of children that wait go with the supervisor.

@@ -103,6 +103,10 @@ void collect(const core::Pidfd& child) {
   }
 }
 
+bool right_identity(std::optional<std::uint32_t> identity) {
+  return ::geteuid() == 0 ? identity.has_value() && *identity != 0 : !identity.has_value();
+}
+
 bool sane(const SpawnPlan& plan) {
   if (!plan.program.valid() || plan.arguments.empty() || plan.descriptors.size() > kMaxGuestDescriptors) return false;
   for (const core::Fd& fd : plan.descriptors) {
@@ -110,9 +114,7 @@ bool sane(const SpawnPlan& plan) {
   }
   if (plan.confinement == Confinement::helper) return true;
   if (plan.namespaces.need != Need::off && !plan.namespaces.set.has(Namespace::user)) return false;
-  // A guest never runs as root: root must give it an identity, nobody else can.
-  const bool root = ::geteuid() == 0;
-  return root ? plan.identity.has_value() && *plan.identity != 0 : !plan.identity.has_value();
+  return right_identity(plan.identity);
 }
 
 PlanWords::PlanWords(SpawnPlan& plan)

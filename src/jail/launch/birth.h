@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,9 @@ bool make_lifeline(core::FdPair& lifeline);
 
 /// Waits for a child that is certain to end, and forgets it.
 void collect(const core::Pidfd& child);
+
+/// A guest never runs as root: root must give it another user, nobody else can.
+bool right_identity(std::optional<std::uint32_t> identity);
 
 /// Whether a plan is whole, and asks for what its caller may give.
 bool sane(const SpawnPlan& plan);

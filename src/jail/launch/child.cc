@@ -47,12 +47,10 @@ class Child {
 
   bool prepare() {
     return enter_group() && dispositions() && session() && working_directory() && keep_own_descriptors() &&
-           file_mask() && die_with_parent() && begin_namespaces() && free_low_numbers() && tell_prepared();
+           file_mask() && enter_namespaces() && die_with_parent() && free_low_numbers() && tell_prepared();
   }
 
-  bool run_prepared() {
-    return receive_descriptors() && place_received() && end_namespaces() && confine() && signal_mask() && execute();
-  }
+  bool run_prepared() { return receive_descriptors() && place_received() && confine() && signal_mask() && execute(); }
 
   [[nodiscard]] bool unwanted() const { return unwanted_; }
 
@@ -126,14 +124,9 @@ class Child {
            place(orders_.handover, kHandoverFd, O_CLOEXEC) && close_others(kLifelineFd, kHandoverFd);
   }
 
-  // Low numbers are for the guest's. An ordinary user's maps are written by now.
+  // For the guest's descriptors.
   bool free_low_numbers() {
-    if (map_folder_ >= 0 && orders_.creator == Creator::root) {
-      const int folder = map_folder_;
-      map_folder_ = kMapFolderFd;
-      if (!begin(Step::map_folder) || !place(folder, kMapFolderFd, O_CLOEXEC)) return false;
-    }
-    return begin(Step::close_others) && check(::syscall(SYS_close_range, kFirstGuestFd, kMapFolderFd - 1, 0));
+    return begin(Step::close_others) && check(::syscall(SYS_close_range, kFirstGuestFd, kLifelineFd - 1, 0));
   }
 
   bool tell_prepared() {
@@ -178,7 +171,7 @@ class Child {
   // The socket stays until execve, or the end, closes it: the parent waits for that.
   bool place_received() {
     return place(open_end_, kProgramFd, O_CLOEXEC) && place(open_end_ + 1, kRulesetFd, O_CLOEXEC) &&
-           close_others(map_folder_ == kMapFolderFd ? kMapFolderFd : kProgramFd, kHandoverFd);
+           close_others(kProgramFd, kHandoverFd);
   }
 
   bool confine() {
@@ -198,18 +191,12 @@ class Child {
 
   // Before Landlock, which denies mounting. Whoever is root mounts with root's rights and becomes the guest's user
   // before it makes the user namespace; anybody else is in it since clone(2).
-  bool enter_namespaces() { return begin_namespaces() && end_namespaces(); }
-
-  bool begin_namespaces() {
-    if (orders_.namespaces.need == Need::off) return orders_.creator == Creator::user || drop_bounding_set();
+  bool enter_namespaces() {
+    const bool root = orders_.creator == Creator::root;
+    if (orders_.namespaces.need == Need::off) return !root || (drop_bounding_set() && become());
     if (!accept(open_map_folder(map_folder_))) return false;
-    return orders_.creator == Creator::user ? map() && mounts() && drop_bounding_set() : mounts();
-  }
-
-  bool end_namespaces() {
-    if (orders_.creator == Creator::user) return true;
-    if (orders_.namespaces.need == Need::off) return become();
-    return become() && accept(unshare_user()) && own_maps() && map() && drop_bounding_set();
+    return root ? mounts() && become() && accept(unshare_user()) && own_maps() && map() && hide() && drop_bounding_set()
+                : map() && mounts() && drop_bounding_set();
   }
 
   bool mounts() {
@@ -218,9 +205,10 @@ class Child {
     return accept(make_mounts_private()) && (order.root == Root::host || accept(enter_empty_root()));
   }
 
-  // A change of user made /proc/self root's, maps included. The flag is of the memory, which the parent shares: it
-  // stays on there, where only root could make use of it.
+  // A change of user made /proc/self root's, maps included. The flag is of the memory, which the parent shares: it is
+  // off again before anybody of the guest's user, to whom this process looks like one of its own, could make use of it.
   bool own_maps() { return begin(Step::map_owner) && check(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); }
+  bool hide() { return begin(Step::map_owner) && check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)); }
 
   bool map() { return accept(write_maps(map_folder_, orders_.user, orders_.group)); }
 

@@ -13,7 +13,6 @@ namespace heddle::jail {
 // Numbers in the child. The parent hands over descriptors at kSourceFloor and above, so that no dup3 hits one that is
 // still needed; program and ruleset end up between the guest's and everything else, which is then closed in two ranges.
 inline constexpr int kFirstGuestFd = 3;
-inline constexpr int kMapFolderFd = 59;  // of a prepared child that has yet to write its maps
 inline constexpr int kProgramFd = 60;
 inline constexpr int kRulesetFd = 61;
 inline constexpr int kLifelineFd = 62;
@@ -54,7 +53,7 @@ struct ChildOrders {
 int run_child(void* argument) noexcept;
 
 // The same in two halves. The first does what no plan changes, says so with a byte, and waits; the second begins when
-// the descriptors come: program, ruleset, the guest's. Everything else of the plan is in the orders by then. The
+// the descriptors come: the guest's, program, ruleset. Everything else of the plan is in the orders by then. The
 // parent is stopped while either half runs, or in the middle of the call that lets it run. An end of file instead:
 // nobody wants the child, and it ends.
 int run_prepared_child(void* argument) noexcept;

@@ -150,6 +150,16 @@ core::Result<NamespaceOrder> decode_namespaces(wire::Message& message) {
 
 }  // namespace
 
+void encode_identity(std::optional<std::uint32_t> identity, wire::Message& message) {
+  if (identity) message.set("uid", *identity);
+}
+
+core::Result<std::optional<std::uint32_t>> decode_identity(wire::Message& message) {
+  if (!message.has("uid")) return std::optional<std::uint32_t>();
+  HEDDLE_ASSIGN(const std::uint64_t uid, message.take_number("uid", UINT32_MAX - 1));
+  return std::optional(static_cast<std::uint32_t>(uid));
+}
+
 core::Result<void> send_packet(const core::Fd& socket, const wire::Message& message,
                                const std::vector<const core::Fd*>& descriptors) {
   std::string text = message.text();
@@ -213,15 +223,17 @@ core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadl
 
 wire::Message encode_prepare(const PrepareOrder& order) {
   wire::Message message("prepare");
-  encode_limits(order.group_limits, message);
-  encode_namespaces(order.namespaces, message);
+  encode_limits(order.kind.group_limits, message);
+  encode_namespaces(order.kind.namespaces, message);
+  encode_identity(order.identity, message);
   return message;
 }
 
 core::Result<PrepareOrder> decode_prepare(wire::Message message) {
   PrepareOrder order;
-  HEDDLE_ASSIGN(order.group_limits, decode_limits(message));
-  HEDDLE_ASSIGN(order.namespaces, decode_namespaces(message));
+  HEDDLE_ASSIGN(order.kind.group_limits, decode_limits(message));
+  HEDDLE_ASSIGN(order.kind.namespaces, decode_namespaces(message));
+  HEDDLE_ASSIGN(order.identity, decode_identity(message));
   HEDDLE_TRY(message.finish());
   return order;
 }
@@ -231,7 +243,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   encode_words(message, "arg.", plan.arguments);
   encode_words(message, "env.", plan.environment);
   for (const ResourceLimit& limit : plan.limits) message.set("limit." + std::to_string(limit.resource), limit.value);
-  if (plan.identity) message.set("uid", *plan.identity);
+  encode_identity(plan.identity, message);
   message.set("notify", static_cast<std::uint64_t>(plan.notify.order)).set("quota", plan.notify.quota);
   std::string observed;
   for (const int number : plan.notify.observed) observed += std::to_string(number) + " ";
@@ -263,10 +275,7 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
     HEDDLE_ASSIGN(const std::uint64_t value, packet.message.take_number(name));
     plan.limits.push_back(ResourceLimit{resource, value});
   }
-  if (packet.message.has("uid")) {
-    HEDDLE_ASSIGN(const std::uint64_t uid, packet.message.take_number("uid", UINT32_MAX - 1));
-    plan.identity = static_cast<std::uint32_t>(uid);
-  }
+  HEDDLE_ASSIGN(plan.identity, decode_identity(packet.message));
   HEDDLE_ASSIGN(const std::uint64_t notify, packet.message.take_number("notify", 2));
   plan.notify.order = static_cast<NotifyOrder>(notify);
   HEDDLE_ASSIGN(const std::uint64_t quota, packet.message.take_number("quota", UINT32_MAX));

@@ -336,10 +336,10 @@ Notifier::Verdict Notifier::serve(std::uint32_t events) noexcept {
   return answer(call.id, false);
 }
 
-void Notifier::end() noexcept {
-  socket_.reset();
-  memory_.reset();
-  listener_.reset();
+void Notifier::end(std::vector<core::Fd>& open) {
+  for (core::Fd* fd : {&socket_, &memory_, &listener_}) {
+    if (fd->valid()) open.push_back(std::move(*fd));
+  }
 }
 
 }  // namespace heddle::jail

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "birth.h"
-#include "namespaces.h"
 
 namespace heddle::jail {
 
@@ -82,7 +81,9 @@ Prepared::~Prepared() {
   collect(state_->child);
 }
 
-Prepared::Made Prepared::make(const NamespaceOrder& order, const core::Fd& group) {
+Prepared::Made Prepared::make(const NamespaceOrder& order, std::optional<std::uint32_t> identity,
+                              const core::Fd& group) {
+  if (!right_identity(identity)) return {nullptr, {Step::request, EINVAL, 0}};
   core::Fd null_device;
   core::FdPair lifeline;
   core::FdPair handover;
@@ -93,6 +94,7 @@ Prepared::Made Prepared::make(const NamespaceOrder& order, const core::Fd& group
   if (!state->stack.valid()) return {nullptr, {Step::child_stack, errno, 0}};
   SpawnPlan nothing;
   nothing.namespaces = order;
+  nothing.identity = identity;
   const PlanWords words(nothing);
   words.fill(state->orders);
   state->orders.null_device = null_device.get();
@@ -117,7 +119,8 @@ Prepared::Made Prepared::make(const NamespaceOrder& order, const core::Fd& group
 }
 
 bool Prepared::fits(const SpawnPlan& plan) const noexcept {
-  return plan.confinement == Confinement::guest && plan.namespaces == state_->orders.namespaces;
+  return plan.confinement == Confinement::guest && plan.namespaces == state_->orders.namespaces &&
+         plan.identity.value_or(0) == state_->orders.identity;
 }
 
 std::optional<SpawnResult> Prepared::run(SpawnPlan& plan) noexcept {
@@ -143,9 +146,8 @@ std::optional<SpawnResult> Prepared::run(SpawnPlan& plan) noexcept {
   result.landlock_abi = abi;
   const Step failed_at = result.failure.step;
   const bool never_began = (failed_at == Step::none && result.pid == 0) || failed_at == Step::handover;
-  const bool refused = plan.namespaces.need == Need::if_available && refuses_namespaces(result.failure);
-  if (!never_began && !refused) return result;
-  return std::nullopt;
+  if (never_began) return std::nullopt;
+  return result;
 }
 
 }  // namespace heddle::jail

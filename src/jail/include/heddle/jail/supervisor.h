@@ -63,9 +63,10 @@ class Supervisor {
   /// Has a child ready for a guest under `policy`, or under another with the same namespaces and group limits, and from
   /// then on makes the next one whenever such a guest has been spawned and nothing has been asked for a millisecond.
   /// That takes the making of process, namespaces, root and group out of spawn(), and changes nothing about the guest.
-  /// Each kind costs one waiting process, which counts as one of this user's, and its namespaces; at most four kinds
-  /// (Errc::exhausted). Not for guests with Root::host, whose mounts would be those of an earlier time
-  /// (Errc::unsupported). An Error names the step that failed; spawn() does without then.
+  /// Each kind costs one waiting process and its namespaces, and a user id of the range, or one of this user's
+  /// processes where the host is not root; at most four kinds (Errc::exhausted). Not for guests with Root::host, whose
+  /// mounts would be those of an earlier time (Errc::unsupported). An Error names the step that failed; spawn() does
+  /// without then.
   [[nodiscard]] core::Result<void> prepare(const Policy& policy);
 
   /// The process, for diagnostics and tests.

@@ -3,17 +3,20 @@
 //
 //   hello   version, protocol                                    → hello version, protocol
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
-//   spawn   arg.N, env.N, limit.N (value), uid?, ruleset,        → spawned id, pid, landlock, namespaces, refused,
-//           namespaces, notify, quota, observed, one_program,      errno, group.…
+//   spawn   arg.N, env.N, limit.N (value), uid?, ruleset,        → spawned id, pid, uid?, landlock, namespaces,
+//           namespaces, notify, quota, observed, one_program,      refused, errno, group.…
 //           group.…
 //           + program, ruleset?, fds…                              + the guest's pidfd
 //                                                                | failed step, errno, detail
-//   prepare namespaces, group.…                                  → prepared | failed step, errno, detail
+//   prepare namespaces, group.…, uid?                            → prepared kept | failed step, errno, detail
 //   status  id                                                   → status state, signalled, quota, code, cpu_us,
 //                                                                  peak_kib, group.…
 //   notify  id                                                   → notify state, errno
 //   denials id                                                   → denials total, dropped, unobserved, denial.N
 //   close   id                                                   → closed, and as status
+//
+// A child that is made ahead has a user id already. `kept`: the one that came is that of a child that waits. A spawn
+// that such a child becomes says which id that is; the one that came with the request is the next child's from then on.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +32,7 @@
 namespace heddle::jail {
 
 /// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 5;
+inline constexpr std::uint64_t kControlProtocol = 6;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket
@@ -47,15 +50,23 @@ struct Packet {
 /// Waits until the deadline (Errc::timed_out). Errc::disconnected at the end of the connection.
 [[nodiscard]] core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline);
 
+/// A guest's user id, as a field of a message, and back.
+void encode_identity(std::optional<std::uint32_t> identity, wire::Message& message);
+[[nodiscard]] core::Result<std::optional<std::uint32_t>> decode_identity(wire::Message& message);
+
 /// The spawn request, without its descriptors, and back.
 [[nodiscard]] wire::Message encode_spawn(const SpawnPlan& plan);
 [[nodiscard]] core::Result<SpawnPlan> decode_spawn(Packet packet);
 
 /// What a child is made ahead for: of a plan, the namespaces and the group's limits.
-struct PrepareOrder {
+struct GuestKind {
   NamespaceOrder namespaces;
   GroupLimits group_limits;
-  friend bool operator==(const PrepareOrder& a, const PrepareOrder& b) = default;
+  friend bool operator==(const GuestKind& a, const GuestKind& b) = default;
+};
+struct PrepareOrder {
+  GuestKind kind;
+  std::optional<std::uint32_t> identity;  ///< as in a plan
 };
 inline constexpr std::size_t kMaxPrepared = 4;
 [[nodiscard]] wire::Message encode_prepare(const PrepareOrder& order);

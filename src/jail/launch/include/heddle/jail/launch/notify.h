@@ -113,8 +113,8 @@ class Notifier {
   [[nodiscard]] Verdict take_message() noexcept;
   /// listener() is ready; `events`: for what (poll(2)). `closed` once nobody is left under the filter.
   [[nodiscard]] Verdict serve(std::uint32_t events) noexcept;
-  /// The guest has ended. Denials and state stay.
-  void end() noexcept;
+  /// The guest has ended: what is open is the caller's to close, socket() and listener() too. Denials and state stay.
+  void end(std::vector<core::Fd>& open);
 
   [[nodiscard]] const core::Fd& socket() const noexcept { return socket_; }
   [[nodiscard]] const core::Fd& listener() const noexcept { return listener_; }

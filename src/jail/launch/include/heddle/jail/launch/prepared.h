@@ -1,10 +1,11 @@
 // A child made ahead of the plan that it will run. What takes longest in a spawn depends on no plan: making the child
-// with its namespaces, its empty root and its control group, closing descriptors, resetting signals. A prepared child
-// has all of that behind it and waits on a socket, in its own namespaces, with the caller's rights and the caller's
-// memory (CLONE_VM), as a child of spawn() has until execve. What makes it the guest comes after the plan, in the same
-// order and with the same failures as in spawn(): identity, limits, Landlock, capabilities, execve (JAIL-11).
+// with its namespaces, its empty root and its control group, as the user that the guest will be, closing descriptors,
+// resetting signals. A prepared child has all of that behind it and waits on a socket, with the caller's memory
+// (CLONE_VM), as a child of spawn() has until execve. What makes it the guest comes after the plan, in the same order
+// and with the same failures as in spawn(): limits, Landlock, capabilities, execve (JAIL-11).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -19,19 +20,19 @@ class Prepared {
  public:
   struct Made;
 
-  /// Blocks until the child waits, or names the step that failed; then there is none. `group`: the folder of a control
-  /// group to be born in, or not valid.
-  [[nodiscard]] static Made make(const NamespaceOrder& order, const core::Fd& group);
+  /// Blocks until the child waits, or names the step that failed; then there is none. `identity`: as in a plan.
+  /// `group`: the folder of a control group to be born in, or not valid.
+  [[nodiscard]] static Made make(const NamespaceOrder& order, std::optional<std::uint32_t> identity,
+                                 const core::Fd& group);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
   ~Prepared();
 
-  /// Whether its namespaces are those of the plan. The group is the caller's to compare.
+  /// Whether its namespaces and its user are those of the plan. The group is the caller's to compare.
   [[nodiscard]] bool fits(const SpawnPlan& plan) const noexcept;
 
   /// As spawn(), for a plan that fits and names no group. Nothing, and a plan that is as good as before, when that is
-  /// left to spawn(): the child had been ended by somebody else or never got its orders, or the host refused what was
-  /// left of namespaces that the plan wants if_available. To be called once.
+  /// left to spawn(): the child had been ended by somebody else or never got its orders. To be called once.
   [[nodiscard]] std::optional<SpawnResult> run(SpawnPlan& plan) noexcept;
 
  private:
