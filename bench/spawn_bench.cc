@@ -8,12 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -130,10 +132,16 @@ int measure() {
   add("unshare, network too",
       {"/usr/bin/unshare", "--user", "--pid", "--fork", "--mount", "--ipc", "--uts", "--net", kTrue});
 
+  // In another order each round: what one leaves to the kernel to clear away is not always the same one's loss.
+  std::vector<Contender*> order;
+  order.reserve(contenders.size());
+  for (Contender& contender : contenders) order.push_back(&contender);
+  std::mt19937 random(kRounds);
   for (int round = 0; round < kRounds; ++round) {
-    for (Contender& contender : contenders) {
-      contender.before();
-      contender.sample.time(contender.work);
+    std::shuffle(order.begin(), order.end(), random);
+    for (Contender* const contender : order) {
+      contender->before();
+      contender->sample.time(contender->work);
     }
   }
   print_heading();
