@@ -195,7 +195,7 @@ core::Result<std::optional<Death>> Guest::wait(core::Deadline deadline) {
   if (!process_.wait_exit(deadline)) return std::optional<Death>();
   wire::Message request("status");
   request.set("id", id_);
-  core::Result<Packet> reply = link_->ask(request);
+  core::Result<Packet> reply = link_->ask_briefly(request);
   if (!reply.ok()) {
     death_ = Death{};
     return death_;

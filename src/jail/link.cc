@@ -23,7 +23,7 @@ std::string describe(const Ending& ending) {
 }  // namespace
 
 core::Result<Packet> Link::ask(const wire::Message& request, const std::vector<const core::Fd*>& descriptors,
-                               core::Deadline deadline) {
+                               core::Deadline deadline, unsigned looks) {
   const std::lock_guard lock(mutex_);
   if (!socket_.valid()) return broken(core::make_error(Errc::disconnected, "", ""));
   const core::Result<void> sent = send_locked(request, descriptors, deadline);
@@ -31,7 +31,7 @@ core::Result<Packet> Link::ask(const wire::Message& request, const std::vector<c
   if (!sent.ok() && sent.error().code != Errc::disconnected && sent.error().code != Errc::timed_out) {
     return sent.error();
   }
-  core::Result<Packet> reply = sent.ok() ? receive_packet(socket_, deadline) : sent.error();
+  core::Result<Packet> reply = sent.ok() ? receive_packet(socket_, deadline, looks) : sent.error();
   if (reply.ok()) return reply;
   // Whatever it was, requests and replies no longer match.
   return broken(reply.error());

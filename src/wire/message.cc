@@ -101,18 +101,18 @@ Message& Message::set(std::string_view name, bool flag) {
 }
 
 std::string Message::text() const {
-  nlohmann::json object = nlohmann::json::object();
-  object["op"] = op_;
+  std::string text = R"({"op":)" + nlohmann::json(op_).dump();
   for (const auto& [name, value] : fields_) {
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      object[name] = *text;
+    text += ',' + nlohmann::json(name).dump() + ':';
+    if (const auto* words = std::get_if<std::string>(&value)) {
+      text += nlohmann::json(*words).dump();
     } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-      object[name] = *number;
+      text += std::to_string(*number);
     } else {
-      object[name] = *std::get_if<bool>(&value);
+      text += *std::get_if<bool>(&value) ? "true" : "false";
     }
   }
-  return object.dump();
+  return text + '}';
 }
 
 core::Result<std::string> Message::take_string(std::string_view name) {

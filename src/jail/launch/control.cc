@@ -1,6 +1,7 @@
 #include "heddle/jail/launch/control.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -132,6 +133,33 @@ bool from_words(const std::string& text, DenialRecord& record) {
   return from_digits(at, space, record.folder) && from_digits(space + 1, end, record.bytes);
 }
 
+// Resource and value, a space after each.
+std::string as_words(const std::vector<ResourceLimit>& limits) {
+  std::string text;
+  for (const ResourceLimit& limit : limits) {
+    text += std::to_string(limit.resource) + ' ' + std::to_string(limit.value) + ' ';
+  }
+  return text;
+}
+
+bool from_words(const std::string& text, std::vector<ResourceLimit>& limits) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](auto& value) {
+    const auto [next, problem] = std::from_chars(at, end, value);
+    if (problem != std::errc() || next == end || *next != ' ') return false;
+    at = next + 1;
+    return true;
+  };
+  while (at != end) {
+    ResourceLimit limit;
+    if (limits.size() == RLIM_NLIMITS || !number(limit.resource) || !number(limit.value)) return false;
+    if (limit.resource < 0 || limit.resource >= static_cast<int>(RLIM_NLIMITS)) return false;
+    limits.push_back(limit);
+  }
+  return true;
+}
+
 void encode_namespaces(const NamespaceOrder& order, wire::Message& message) {
   message.set("namespaces",
               pack(static_cast<unsigned>(order.need), order.set.bits(), static_cast<unsigned>(order.root)));
@@ -191,7 +219,7 @@ core::Result<void> send_packet(const core::Fd& socket, const wire::Message& mess
   }
 }
 
-core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline) {
+core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline, unsigned looks) {
   const auto text = std::make_unique_for_overwrite<char[]>(kMaxPacketBytes);
   for (;;) {
     iovec part{text.get(), kMaxPacketBytes};
@@ -205,6 +233,11 @@ core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadl
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (deadline.passed()) return core::make_error(Errc::timed_out, "wait for a control packet");
+      if (looks != 0) {
+        --looks;
+        (void)::sched_yield();  // never fails on Linux
+        continue;
+      }
       pollfd item{socket.get(), POLLIN, 0};
       if (::poll(&item, 1, deadline.poll_ms()) < 0 && errno != EINTR) return core::system_error("poll");
       continue;
@@ -242,7 +275,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   wire::Message message("spawn");
   encode_words(message, "arg.", plan.arguments);
   encode_words(message, "env.", plan.environment);
-  for (const ResourceLimit& limit : plan.limits) message.set("limit." + std::to_string(limit.resource), limit.value);
+  message.set("limits", as_words(plan.limits));
   encode_identity(plan.identity, message);
   message.set("notify", static_cast<std::uint64_t>(plan.notify.order)).set("quota", plan.notify.quota);
   std::string observed;
@@ -269,12 +302,8 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   }
   HEDDLE_ASSIGN(plan.arguments, decode_words(packet.message, "arg."));
   HEDDLE_ASSIGN(plan.environment, decode_words(packet.message, "env."));
-  for (int resource = 0; resource < static_cast<int>(RLIM_NLIMITS); ++resource) {
-    const std::string name = "limit." + std::to_string(resource);
-    if (!packet.message.has(name)) continue;
-    HEDDLE_ASSIGN(const std::uint64_t value, packet.message.take_number(name));
-    plan.limits.push_back(ResourceLimit{resource, value});
-  }
+  HEDDLE_ASSIGN(const std::string limits, packet.message.take_string("limits"));
+  if (!from_words(limits, plan.limits)) return broken("resource limits that are none");
   HEDDLE_ASSIGN(plan.identity, decode_identity(packet.message));
   HEDDLE_ASSIGN(const std::uint64_t notify, packet.message.take_number("notify", 2));
   plan.notify.order = static_cast<NotifyOrder>(notify);

@@ -3,7 +3,7 @@
 //
 //   hello   version, protocol                                    → hello version, protocol
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
-//   spawn   arg.N, env.N, limit.N (value), uid?, ruleset,        → spawned id, pid, uid?, landlock, namespaces,
+//   spawn   arg.N, env.N, limits, uid?, ruleset,                 → spawned id, pid, uid?, landlock, namespaces,
 //           namespaces, notify, quota, observed, one_program,      refused, errno, group.…
 //           group.…
 //           + program, ruleset?, fds…                              + the guest's pidfd
@@ -47,8 +47,10 @@ struct Packet {
 [[nodiscard]] core::Result<void> send_packet(const core::Fd& socket, const wire::Message& message,
                                              const std::vector<const core::Fd*>& descriptors);
 
-/// Waits until the deadline (Errc::timed_out). Errc::disconnected at the end of the connection.
-[[nodiscard]] core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline);
+/// Waits until the deadline (Errc::timed_out). Errc::disconnected at the end of the connection. Before it sleeps it
+/// looks `looks` times, and lets others run in between: for a packet that is about to come, which is there sooner than
+/// a processor that has gone to sleep.
+[[nodiscard]] core::Result<Packet> receive_packet(const core::Fd& socket, core::Deadline deadline, unsigned looks = 0);
 
 /// A guest's user id, as a field of a message, and back.
 void encode_identity(std::optional<std::uint32_t> identity, wire::Message& message);
