@@ -16,7 +16,7 @@ else()
 endif()
 set_target_properties(heddle-bench-true PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench/payload)
 add_executable(heddle_spawn_bench sample.cc spawn_bench.cc)
-target_link_libraries(heddle_spawn_bench PRIVATE heddle::core heddle::jail heddle_flags heddle_sanitizers)
+target_link_libraries(heddle_spawn_bench PRIVATE heddle::core heddle::jail heddle::jail_unsafe heddle_flags heddle_sanitizers)
 set_target_properties(heddle_spawn_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 target_compile_definitions(heddle_spawn_bench PRIVATE HEDDLE_LIBEXEC_DIR="${PROJECT_BINARY_DIR}/libexec/heddle"
   HEDDLE_BENCH_COMMAND="$<TARGET_FILE:heddle>" HEDDLE_BENCH_TRUE="$<TARGET_FILE:heddle-bench-true>")

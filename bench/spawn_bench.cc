@@ -1,8 +1,8 @@
-// ./dev bench: from the request to the end of a static program that does nothing, behind each set of namespaces, from
-// nothing and with the child made ahead, beside bubblewrap and unshare with the same payload in the same run. Theirs is
-// equal or weaker protection: no Landlock, no filter, no limits, no user of its own. Ours, under the profile `script`,
+// ./dev bench: from the request to the end of a static program that does nothing, under each profile and behind each
+// set of namespaces, from nothing and with the child made ahead, beside bubblewrap and unshare with the same payload in
+// the same run. Theirs is equal or weaker protection: no Landlock, no filter, no limits, no user of its own. Ours
 // confines itself before it ends; under `program` the whole command is measured, as theirs is: it starts, reads its
-// policy, starts a supervisor and a stub.
+// policy, starts a supervisor and a stub. A plugin's root is a copy of the host's, which is not made ahead.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "heddle/jail/supervisor.h"
+#include "heddle/jail/unsafe/threaded_policy.h"
 #include "sample.h"
 
 namespace heddle::bench {
@@ -27,6 +28,7 @@ namespace {
 
 constexpr int kRounds = 200;
 const std::string kTrue = HEDDLE_BENCH_TRUE;
+const std::string kAhead = ", made ahead";
 
 bool run(std::vector<std::string> words) {
   std::vector<char*> arguments;
@@ -82,29 +84,54 @@ class PolicyFile {
   std::string path_;
 };
 
+// A profile behind a set of namespaces.
+struct Guests {
+  std::string name;
+  jail::Policy policy;
+};
+
+std::vector<Guests> each_kind() {
+  using jail::NamespaceOrder;
+  using jail::Need;
+  const std::pair<std::string, NamespaceOrder> sets[] = {
+      {"no namespaces", {Need::off, {}}},
+      {"usual namespaces", {Need::if_available, jail::kUsualNamespaces}},
+      {"network too", {Need::if_available, jail::kAllNamespaces}},
+  };
+  std::vector<Guests> all;
+  for (const auto& [name, order] : sets) {
+    all.push_back({"script, " + name, must(jail::Policy::script({}, {}, order))});
+  }
+  for (const auto& [name, order] : sets) {
+    jail::ToolNeeds needs;
+    needs.namespaces = order;
+    all.push_back({"tool, " + name, must(jail::ThreadedPolicy::tool(needs))});
+  }
+  for (const auto& [name, order] : sets) {
+    jail::PluginNeeds needs;
+    needs.namespaces = {order.need, order.set, jail::Root::host};
+    all.push_back({"plugin, " + name, must(jail::ThreadedPolicy::plugin(needs))});
+  }
+  return all;
+}
+
 int measure() {
   jail::SupervisorOptions options;
   options.program = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
   jail::Supervisor supervisor = must(jail::Supervisor::start(options));
   jail::Supervisor ahead = must(jail::Supervisor::start(options));
   const jail::Program program = must(jail::open_program(kTrue));
-  const auto policy = [](jail::Need need, jail::NamespaceSet set) {
-    return must(jail::Policy::script({}, {}, jail::NamespaceOrder{need, set}));
-  };
-  const jail::Policy none = policy(jail::Need::off, {});
-  const jail::Policy usual = policy(jail::Need::if_available, jail::kUsualNamespaces);
-  const jail::Policy all = policy(jail::Need::if_available, jail::kAllNamespaces);
+  const std::vector<Guests> guests = each_kind();
 
   std::vector<Contender> contenders;
   contenders.push_back({Sample("plain spawn"), [] { (void)run({kTrue}); }});
-  contenders.push_back({Sample("jail, no namespaces"), [&] { jailed(supervisor, none, program); }});
-  contenders.push_back({Sample("jail, usual namespaces"), [&] { jailed(supervisor, usual, program); }});
-  contenders.push_back({Sample("jail, network too"), [&] { jailed(supervisor, all, program); }});
-  for (const auto& [name, set] :
-       {std::pair("no namespaces", &none), std::pair("usual namespaces", &usual), std::pair("network too", &all)}) {
-    contenders.push_back({Sample(std::string("jail, ") + name + ", made ahead"),
-                          [&, set = set] { jailed(ahead, *set, program); },
-                          [&, set = set] { (void)must(ahead.prepare(*set)); }});
+  for (const Guests& one : guests) {
+    contenders.push_back({Sample(one.name), [&] { jailed(supervisor, one.policy, program); }});
+  }
+  for (const Guests& one : guests) {
+    if (one.policy.namespaces().root == jail::Root::host) continue;
+    contenders.push_back({Sample(one.name + kAhead), [&] { jailed(ahead, one.policy, program); },
+                          [&] { must(ahead.prepare(one.policy)); }});
   }
   const auto add = [&](const char* name, const std::vector<std::string>& words) {
     if (!run(words)) {
@@ -159,8 +186,8 @@ int measure() {
       const double theirs = median(other + set);
       if (theirs == 0) continue;
       std::printf("%-30s", (other + set).c_str());
-      for (const std::string ours : {"jail, no namespaces", "jail, usual namespaces", "jail, network too"}) {
-        std::printf("   %5.1f x (%4.1f)", theirs / median(ours), theirs / median(ours + ", made ahead"));
+      for (const std::string ours : {"script, no namespaces", "script, usual namespaces", "script, network too"}) {
+        std::printf("   %5.1f x (%4.1f)", theirs / median(ours), theirs / median(ours + kAhead));
       }
       std::printf(" %6.1f x\n", theirs / median("heddle exec" + set));
     }
