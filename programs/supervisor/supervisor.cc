@@ -345,7 +345,7 @@ void Supervisor::look_at(std::uint64_t id) {
     if (fd->valid()) unwatch(*fd);
   }
   guest.notifier.end(left_open_);
-  left_open_.push_back(std::move(guest.mounts));
+  if (guest.mounts.valid()) left_open_.push_back(std::move(guest.mounts));
   if (guest.group.valid()) {
     if (guest.ending.state == jail::Ending::State::ended) guest.ending.group = guest.group.usage();
     give_up(std::move(guest.group));

@@ -47,7 +47,8 @@ class Child {
 
   bool prepare() {
     return enter_group() && dispositions() && session() && working_directory() && keep_own_descriptors() &&
-           file_mask() && enter_namespaces() && die_with_parent() && free_low_numbers() && tell_prepared();
+           file_mask() && enter_namespaces() && hide_while_waiting() && die_with_parent() && free_low_numbers() &&
+           tell_prepared();
   }
 
   bool run_prepared() { return receive_descriptors() && place_received() && confine() && signal_mask() && execute(); }
@@ -195,7 +196,8 @@ class Child {
     const bool root = orders_.creator == Creator::root;
     if (orders_.namespaces.need == Need::off) return !root || (drop_bounding_set() && become());
     if (!accept(open_map_folder(map_folder_))) return false;
-    return root ? mounts() && become() && accept(unshare_user()) && own_maps() && map() && hide() && drop_bounding_set()
+    return root ? mounts() && become() && accept(unshare_user()) && own_maps() && map() && hide(Step::map_owner) &&
+                      drop_bounding_set()
                 : map() && mounts() && drop_bounding_set();
   }
 
@@ -208,7 +210,10 @@ class Child {
   // A change of user made /proc/self root's, maps included. The flag is of the memory, which the parent shares: it is
   // off again before anybody of the guest's user, to whom this process looks like one of its own, could make use of it.
   bool own_maps() { return begin(Step::map_owner) && check(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); }
-  bool hide() { return begin(Step::map_owner) && check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)); }
+  bool hide(Step step) { return begin(step) && check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)); }
+
+  // A change of user leaves the flag at what the host's fs.suid_dumpable says, and here is root's memory.
+  bool hide_while_waiting() { return orders_.creator == Creator::user || hide(Step::not_dumpable); }
 
   bool map() { return accept(write_maps(map_folder_, orders_.user, orders_.group)); }
 
