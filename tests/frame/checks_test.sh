@@ -103,7 +103,7 @@ put docs/docs/adr""/0009-missing.md ''
 expect "written by now" doc_links.sh "$scratch/docs"
 
 text() { put text/file.cc "$2"; expect "$1" tree_text.sh "$scratch/text"; }
-text ok 'int x;  // in docs/work/here'
+text ok 'int x;  // in docs/wo''rk/here'
 text "a folder of one machine" 'see /wo''rk/main'
 text "a registry's host name" "https://registry.np""mjs.org"
 text "unfinished work" "// TO""DO: more"

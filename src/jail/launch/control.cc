@@ -55,18 +55,25 @@ core::Result<std::vector<std::string>> decode_words(wire::Message& message, cons
   return words;
 }
 
+// A number and the space after it.
+template <typename Number>
+bool read_number(const char*& at, const char* end, Number& number, int base = 10) {
+  const auto [next, problem] = std::from_chars(at, end, number, base);
+  if (problem != std::errc() || next == end || *next != ' ') return false;
+  at = next + 1;
+  return true;
+}
+
 // Decimal numbers, ascending, a space after each.
 bool read_numbers(const std::string& text, std::vector<int>& numbers) {
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at != end) {
     int number = -1;
-    const auto [next, problem] = std::from_chars(at, end, number);
-    if (problem != std::errc() || next == end || *next != ' ') return false;
-    if (number < 0 || numbers.size() == kMaxObservedCalls || (!numbers.empty() && numbers.back() >= number))
+    if (!read_number(at, end, number) || number < 0 || numbers.size() == kMaxObservedCalls ||
+        (!numbers.empty() && numbers.back() >= number))
       return false;
     numbers.push_back(number);
-    at = next + 1;
   }
   return true;
 }
@@ -111,12 +118,7 @@ bool from_digits(const char* at, const char* end, std::string& bytes) {
 bool from_words(const std::string& text, DenialRecord& record) {
   const char* at = text.data();
   const char* const end = at + text.size();
-  const auto number = [&](auto& value) {
-    const auto [next, problem] = std::from_chars(at, end, value, 16);
-    if (problem != std::errc() || next == end || *next != ' ') return false;
-    at = next + 1;
-    return true;
-  };
+  const auto number = [&](auto& value) { return read_number(at, end, value, 16); };
   std::uint32_t call = 0;
   std::uint8_t object = 0;
   bool whole = number(call) && number(record.architecture);
@@ -145,15 +147,10 @@ std::string as_words(const std::vector<ResourceLimit>& limits) {
 bool from_words(const std::string& text, std::vector<ResourceLimit>& limits) {
   const char* at = text.data();
   const char* const end = at + text.size();
-  const auto number = [&](auto& value) {
-    const auto [next, problem] = std::from_chars(at, end, value);
-    if (problem != std::errc() || next == end || *next != ' ') return false;
-    at = next + 1;
-    return true;
-  };
   while (at != end) {
     ResourceLimit limit;
-    if (limits.size() == RLIM_NLIMITS || !number(limit.resource) || !number(limit.value)) return false;
+    if (limits.size() == RLIM_NLIMITS || !read_number(at, end, limit.resource) || !read_number(at, end, limit.value))
+      return false;
     if (limit.resource < 0 || limit.resource >= static_cast<int>(RLIM_NLIMITS)) return false;
     limits.push_back(limit);
   }

@@ -36,7 +36,11 @@ TEST(Control, CarriesASpawnRequestWhole) {
   EXPECT_EQ(read.notify.quota, 7U);
   EXPECT_EQ(read.notify.observed, plan.notify.observed);
   EXPECT_TRUE(read.notify.one_program);
-  ASSERT_EQ(read.limits.size(), 3U);
+  ASSERT_EQ(read.limits.size(), plan.limits.size());
+  for (std::size_t i = 0; i < read.limits.size(); ++i) {
+    EXPECT_EQ(read.limits[i].resource, plan.limits[i].resource);
+    EXPECT_EQ(read.limits[i].value, plan.limits[i].value);
+  }
   ASSERT_EQ(read.descriptors.size(), 1U);
   // The very pipe: program reads what the descriptor writes.
   ASSERT_TRUE(core::write_all(read.descriptors[0], "x").ok());
@@ -52,6 +56,37 @@ TEST(Control, RefusesAnIncompleteOrStrangeRequest) {
   std::vector<core::Fd> program;
   program.push_back(core::pipe_pair().value().first);
   EXPECT_EQ(decode_spawn({std::move(extra), std::move(program)}).error().code, Errc::protocol);
+}
+
+TEST(Control, RefusesLimitsThatAreNone) {
+  const auto answer = [](const std::string& limits) {
+    wire::Message message = encode_spawn(SpawnPlan());
+    message.set("limits", limits);
+    std::vector<core::Fd> program;
+    program.push_back(core::pipe_pair().value().first);
+    const auto plan = decode_spawn({std::move(message), std::move(program)});
+    return plan.ok() ? std::optional<Errc>() : plan.error().code;
+  };
+  EXPECT_EQ(answer(""), std::nullopt);
+  EXPECT_EQ(answer("2 1 "), std::nullopt);
+  std::string many;
+  for (unsigned i = 0; i <= RLIM_NLIMITS; ++i) many += "2 1 ";
+  for (const std::string& wrong :
+       {std::string("2 1"), std::string("2 "), std::string("2 x "), std::string("x 1 "), std::string("-1 1 "),
+        std::string("2,1 "), std::string("2  1 "), std::string("2 -1 "), std::string("2 18446744073709551616 "),
+        std::to_string(RLIM_NLIMITS) + " 1 ", many}) {
+    EXPECT_EQ(answer(wrong), Errc::protocol) << wrong;
+  }
+}
+
+TEST(Control, CarriesAPrepareRequestWhole) {
+  PrepareOrder order{{{Need::required, kUsualNamespaces, Root::empty}, {}}, 0x70000001};
+  order.kind.group_limits.own_group = Need::required;
+  const PrepareOrder read = decode_prepare(encode_prepare(order)).value();
+  EXPECT_EQ(read.kind, order.kind);
+  EXPECT_EQ(read.identity, order.identity);
+  order.identity.reset();
+  EXPECT_FALSE(decode_prepare(encode_prepare(order)).value().identity.has_value());
 }
 
 TEST(Control, CarriesAnEnding) {

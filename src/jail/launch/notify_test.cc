@@ -1,5 +1,6 @@
 #include "heddle/jail/launch/notify.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -174,8 +175,12 @@ TEST_F(Handshake, AListenerOfNobodyIsPutAway) {
     const sock_fprog program{1, &allow};
     (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     const long listener = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-    if (listener < 0 || ::dup2(guest_.get(), kNotifyFd) < 0) ::_exit(1);
-    ::_exit(notify_pass(static_cast<int>(listener)) == 0 ? 0 : 2);
+    // Out of the way first: kNotifyFd may be the number that it got.
+    const int moved = listener < 0 ? -1 : ::fcntl(static_cast<int>(listener), F_DUPFD_CLOEXEC, kNotifyFd + 1);
+    if (moved < 0) ::_exit(1);
+    ::close(static_cast<int>(listener));
+    if (::dup2(guest_.get(), kNotifyFd) < 0) ::_exit(2);
+    ::_exit(notify_pass(moved) == 0 ? 0 : 2);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
