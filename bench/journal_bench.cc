@@ -57,8 +57,8 @@ class PlainSqlite {
     run("CREATE TABLE whole (sequence INTEGER PRIMARY KEY, time INTEGER, flow TEXT, effect TEXT, kind TEXT,"
         " payload TEXT, body TEXT, ordinal INTEGER, checksum BLOB, schema TEXT, body_digest BLOB)");
     run("CREATE TABLE flow (id TEXT PRIMARY KEY NOT NULL, facts INTEGER) WITHOUT ROWID");
-    run("CREATE TABLE flow_fact (flow TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (flow, sequence)) WITHOUT"
-        " ROWID");
+    run("CREATE TABLE flow_index (flow TEXT NOT NULL, last INTEGER NOT NULL, sequences BLOB NOT NULL,"
+        " PRIMARY KEY (flow, last)) WITHOUT ROWID");
     run("CREATE TABLE head (id INTEGER PRIMARY KEY, last INTEGER, checksum BLOB, indexed INTEGER)");
     run("INSERT INTO flow VALUES ('nightly-report', 0)");
     run("INSERT INTO head VALUES (1, 0, zeroblob(32), 0)");
@@ -68,7 +68,9 @@ class PlainSqlite {
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, zeroblob(32), '1.0.0', zeroblob(32))");
     begin_ = prepare("BEGIN IMMEDIATE");
     set_head_ = prepare("UPDATE head SET last = last + 1, checksum = zeroblob(32), indexed = ?1 WHERE id = 1");
-    index_ = prepare("INSERT INTO flow_fact SELECT flow, sequence FROM whole WHERE sequence > ?1");
+    index_ = prepare(
+        ("INSERT INTO flow_index VALUES ('nightly-report', ?1, zeroblob(" + std::to_string(journal::kIndexEvery) + "))")
+            .c_str());
     set_flow_ = prepare("UPDATE flow SET facts = ?1 WHERE id = 'nightly-report'");
     commit_ = prepare("COMMIT");
   }
@@ -86,7 +88,7 @@ class PlainSqlite {
     step(begin_);
     insert(insert_whole_, draft);
     if (++rows_ - indexed_ == journal::kIndexEvery) {
-      step(index_, indexed_);
+      step(index_, rows_);
       step(set_flow_, rows_);
       indexed_ = rows_;
     }
@@ -146,7 +148,7 @@ class PlainPostgres {
     run("CREATE TABLE public.whole (sequence bigserial PRIMARY KEY, time bigint, flow text, effect text, kind text,"
         " payload text, body text, ordinal bigint, checksum bytea, schema text, body_digest bytea)");
     run("CREATE TABLE public.flow (id text PRIMARY KEY, facts bigint)");
-    run("CREATE TABLE public.flow_fact (flow text, sequence bigint, PRIMARY KEY (flow, sequence))");
+    run("CREATE TABLE public.flow_index (flow text, last bigint, sequences bytea, PRIMARY KEY (flow, last))");
     run("CREATE TABLE public.head (id integer PRIMARY KEY, last bigint, checksum bytea, indexed bigint)");
     run("INSERT INTO public.flow VALUES ('nightly-report', 0)");
     run("INSERT INTO public.head VALUES (1, 0, '', 0)");
@@ -157,13 +159,11 @@ class PlainPostgres {
             "INSERT INTO public.whole (time, flow, effect, kind, payload, body, ordinal, checksum, schema, body_digest)"
             " SELECT $1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, 1, sha256('1'), '1.0.0',"
             " sha256('2') FROM pg_advisory_xact_lock(1)");
-    const std::string end = "(SELECT indexed FROM public.head) + " + std::to_string(journal::kIndexEvery);
-    prepare(
-        "index",
-        ("INSERT INTO public.flow_fact SELECT flow, sequence FROM public.whole WHERE sequence > (SELECT indexed FROM"
-         " public.head) AND sequence <= " +
-         end)
-            .c_str());
+    const std::string every = std::to_string(journal::kIndexEvery);
+    const std::string end = "(SELECT indexed FROM public.head) + " + every;
+    prepare("index", ("INSERT INTO public.flow_index SELECT 'nightly-report', " + end + ", decode(repeat('01', " +
+                      every + "), 'hex')")
+                         .c_str());
     prepare("set_flow", ("UPDATE public.flow SET facts = " + end + " WHERE id = 'nightly-report'").c_str());
     prepare("set_head",
             ("UPDATE public.head SET last = " + end + ", checksum = sha256('3'), indexed = " + end + " WHERE id = 1")

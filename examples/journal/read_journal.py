@@ -10,18 +10,29 @@ def text(value):
     return struct.pack(">Q", len(value)) + value
 
 
+def sequences(packed):
+    numbers, number, shift = [0], 0, 0
+    for byte in packed:
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(numbers[-1] + number)
+            number, shift = 0, 0
+    return numbers[1:]
+
+
 def main(path):
     db = sqlite3.connect(path)
     db.text_factory = bytes  # what was written, byte for byte
     if db.execute("PRAGMA application_id").fetchone()[0] != 0x48444C4A:
         sys.exit(f"{path}: no journal")
-    if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'fact_flow'").fetchone()[0]:
+    if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'flow_index'").fetchone()[0]:
         sys.exit(f"{path}: a build from before the first release made this journal")
     schema, last, newest, border = db.execute("SELECT schema, last, checksum, indexed FROM journal").fetchone()
     if int(schema.split(b".")[0]) > 1:
         sys.exit(f"{path}: schema {schema.decode()}, and this program reads 1.x")
     before, ordinals, count = bytes(32), {}, 0
-    index, indexed = set(), {}
+    index = {}
     for sequence, ordinal, checksum, version, time, flow, effect, kind, payload, digest, body in db.execute(
         "SELECT sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, body"
         " FROM fact ORDER BY sequence"
@@ -38,15 +49,19 @@ def main(path):
         if digest and hashlib.sha256(body).digest() != digest:
             sys.exit(f"{path}: the body of fact {sequence} is not what was written")
         if sequence <= border:
-            index.add((flow, sequence))
-            indexed[flow] = ordinal
+            index.setdefault(flow, []).append(sequence)
         print(sequence, kind.decode(), ascii(flow.decode()), ascii(effect.decode()))
         before = checksum
     if count != last or before != newest:
         sys.exit(f"{path}: the last fact is missing")
-    if set(db.execute("SELECT flow, sequence FROM flow_fact")) != index or border > last:
-        sys.exit(f"{path}: table flow_fact does not have the facts up to {border}")
-    if dict(db.execute("SELECT id, facts FROM flow")) != indexed:
+    listed = {}
+    for flow, end, packed in db.execute("SELECT flow, last, sequences FROM flow_index ORDER BY flow, last"):
+        listed.setdefault(flow, []).extend(sequences(packed))
+        if listed[flow][-1] != end:
+            sys.exit(f"{path}: a row of table flow_index does not end with fact {end}")
+    if listed != index or border > last:
+        sys.exit(f"{path}: table flow_index does not have the facts up to {border}")
+    if dict(db.execute("SELECT id, facts FROM flow")) != {flow: len(facts) for flow, facts in index.items()}:
         sys.exit(f"{path}: table flow does not count the facts up to {border}")
     print("checksum", before.hex())
 

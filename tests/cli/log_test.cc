@@ -167,9 +167,9 @@ TEST_F(Log, AnotherProgramReadsTheFormat) {
   EXPECT_EQ(read.code, 0) << read.err;
   const auto head = open(journal(), Access::read).value()->head({}).value();
   EXPECT_TRUE(has(read.out, "checksum " + head.checksum.hex())) << read.out;
-  run_sql(journal(), "UPDATE flow_fact SET sequence = 9999 WHERE sequence = 9");
+  run_sql(journal(), "UPDATE flow_index SET flow = 'nobody' WHERE flow = 'another'");
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 1);
-  run_sql(journal(), "UPDATE flow_fact SET sequence = 9 WHERE sequence = 9999");
+  run_sql(journal(), "UPDATE flow_index SET flow = 'another' WHERE flow = 'nobody'");
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 0);
   run_sql(journal(), "UPDATE fact SET time = time + 1 WHERE sequence = 5");
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 1);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/journal/core/flow_index.h"
+
 namespace heddle::journal {
 namespace {
 
@@ -55,7 +57,9 @@ std::optional<std::uint64_t> Sequencer::begin(const HeadRow& end, Time time) {
   const bool grew = known_ && known_->head.sequence < end.head.sequence && known_->head.sequence >= end.indexed &&
                     counts_.size() <= kMaxKnownFlows;
   const std::uint64_t before = grew ? known_->head.sequence : end.indexed;
-  if (!grew) {
+  if (grew) {
+    border_moved();
+  } else {
     tail_.clear();
     counts_.clear();
   }
@@ -67,6 +71,7 @@ void Sequencer::learn(const std::vector<Fact>& facts) {
   for (const Fact& fact : facts) {
     Counts::value_type& flow = *counts_.try_emplace(fact.flow).first;
     flow.second.facts = fact.ordinal;
+    flow.second.tail.push_back(fact.sequence);
     add_to_tail(flow);
   }
   known_ = Known{head_, indexed_};
@@ -77,8 +82,18 @@ void Sequencer::add_to_tail(Counts::value_type& flow) {
 }
 
 void Sequencer::clear_tail() {
-  for (Counts::value_type* const flow : tail_) flow->second.in_tail = false;
+  for (Counts::value_type* const flow : tail_) {
+    flow->second.tail.clear();
+    flow->second.in_tail = false;
+  }
   tail_.clear();
+}
+
+void Sequencer::border_moved() {
+  for (Counts::value_type* const flow : tail_) {
+    std::vector<std::uint64_t>& tail = flow->second.tail;
+    tail.erase(tail.begin(), std::upper_bound(tail.begin(), tail.end(), indexed_));
+  }
 }
 
 core::Result<Sequencer::Counts::value_type*> Sequencer::count(const std::string& flow, const CountOf& count_of) {
@@ -88,10 +103,11 @@ core::Result<Sequencer::Counts::value_type*> Sequencer::count(const std::string&
   const bool asked = count == counts_.end();
   if (asked) {
     HEDDLE_ASSIGN(const std::uint64_t stored, count_of(flow));
-    count = counts_.emplace(flow, Count{stored, false, 0}).first;
+    count = counts_.emplace(flow, Count{stored, {}, false, 0}).first;
   }
   if (std::exchange(count->second.batch, batch_) != batch_) {
-    changed_.push_back({&*count, asked ? std::nullopt : std::optional<std::uint64_t>(count->second.facts)});
+    changed_.push_back(
+        {&*count, asked ? std::nullopt : std::optional<std::uint64_t>(count->second.facts), count->second.tail.size()});
     add_to_tail(*count);
   }
   return &*count;
@@ -101,6 +117,7 @@ void Sequencer::take_back() {
   for (const Changed& changed : changed_) {
     if (changed.before) {
       changed.flow->second.facts = *changed.before;
+      changed.flow->second.tail.resize(changed.tail);
       continue;
     }
     tail_.erase(std::find(tail_.begin(), tail_.end(), changed.flow));
@@ -125,6 +142,7 @@ core::Result<void> Sequencer::number(Job& job, const CountOf& count_of,
     made.draft = &draft;
     made.sequence = ++head_.sequence;
     made.ordinal = ++flow->second.facts;
+    flow->second.tail.push_back(made.sequence);
     if (draft.body) made.body_digest = &job.body_digests[i];
     head_.checksum = chain(head_.checksum, {made.sequence, made.ordinal, time_, kSchema, draft.flow, draft.effect,
                                             kind_name(draft.kind), draft.payload, made.body_digest});
@@ -135,10 +153,13 @@ core::Result<void> Sequencer::number(Job& job, const CountOf& count_of,
   return {};
 }
 
-std::vector<FlowCount> Sequencer::flow_counts() const {
-  std::vector<FlowCount> flows;
+std::vector<FlowTail> Sequencer::flow_tails() const {
+  std::vector<FlowTail> flows;
   flows.reserve(tail_.size());
-  for (const Counts::value_type* flow : tail_) flows.push_back({flow->first, flow->second.facts});
+  for (const Counts::value_type* flow : tail_) {
+    const Count& count = flow->second;
+    if (!count.tail.empty()) flows.push_back({flow->first, count.facts, count.tail});
+  }
   return flows;
 }
 
@@ -164,6 +185,19 @@ std::uint64_t PageReader::first_row() const {
   return std::max<std::uint64_t>(before, 1);
 }
 
+core::Error PageReader::missing(std::uint64_t sequence) {
+  return damaged("fact " + std::to_string(sequence) + " is missing");
+}
+
+core::Result<std::vector<std::uint64_t>> PageReader::take_index_row(std::int64_t last, std::string_view packed) {
+  HEDDLE_ASSIGN(std::vector<std::uint64_t> sequences, unpack_sequences(packed, last));
+  if (std::exchange(index_begun_, true)) return sequences;
+  // Of what is before the page only the last fact is looked at, whose ordinal is the one before the page's first.
+  const auto from = std::lower_bound(sequences.begin(), sequences.end(), from_);
+  if (from != sequences.begin()) sequences.erase(sequences.begin(), from - 1);
+  return sequences;
+}
+
 core::Result<void> PageReader::check_indexed_row(const FactRow& row) {
   const auto sequence = static_cast<std::uint64_t>(row.sequence);
   if (row.sequence < 1 || sequence <= last_sequence_) return damaged_fact(row.sequence, "it is out of order");
@@ -181,7 +215,7 @@ core::Result<void> PageReader::check_scanned_row(const FactRow& row) const {
   if (row.sequence < 1 || sequence <= last_sequence_) return damaged_fact(row.sequence, "it is out of order");
   if (sequence > end_.head.sequence) return damaged_fact(row.sequence, "it comes after the last fact");
   const std::uint64_t expected = last_sequence_ == 0 ? first_row() : last_sequence_ + 1;
-  if (sequence != expected) return damaged("fact " + std::to_string(expected) + " is missing");
+  if (sequence != expected) return missing(expected);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/postgres/postgres.h"
 #include "reading.h"
 #include "session.h"
@@ -30,8 +31,8 @@ core::Result<void> make_tables(Session& session, const Wait& wait) {
     return {};
   };
   HEDDLE_TRY(run(pg::kBegin));
-  for (const Sql& sql : {pg::kMakeLock, pg::kMakeSchema, pg::kMakeFact, pg::kMakeBody, pg::kMakeFlow, pg::kMakeFlowFact,
-                         pg::kMakeJournal}) {
+  for (const Sql& sql : {pg::kMakeLock, pg::kMakeSchema, pg::kMakeFact, pg::kMakeBody, pg::kMakeFlow,
+                         pg::kMakeFlowIndex, pg::kMakeJournal}) {
     HEDDLE_TRY(run(sql));
   }
   HEDDLE_TRY(run(pg::kMakeHead, {Parameter::text(schema), Parameter::bytes(none.raw())}));
@@ -43,13 +44,13 @@ core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wa
   HEDDLE_ASSIGN(const std::int64_t fsync, rows.number_at(0, 0));
   HEDDLE_ASSIGN(const std::int64_t utf8, rows.number_at(0, 1));
   HEDDLE_ASSIGN(const std::int64_t there, rows.number_at(0, 2));
-  HEDDLE_ASSIGN(const std::int64_t old, rows.number_at(0, 3));
+  HEDDLE_ASSIGN(const std::int64_t indexed, rows.number_at(0, 3));
   const auto unsupported = [](std::string_view what) {
     return core::make_error(Errc::unsupported, "open the journal", what);
   };
   if (fsync == 0) return unsupported("the server runs with fsync=off, so nothing would be durable; turn it on");
   if (utf8 == 0) return unsupported("the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
-  if (old != 0) return made_before_release("the schema heddle of the database");
+  if (there != 0 && indexed == 0) return made_before_release("the schema heddle of the database");
   if (there == 0) {
     if (mode != PostgresMode::create) {
       return core::make_error(Errc::not_found, "open the journal",
@@ -263,16 +264,19 @@ class Writer {
   static Parameter number(std::uint64_t value) { return Parameter::number(static_cast<std::int64_t>(value)); }
 
   core::Result<void> send_index(const Wait& wait) {
-    HEDDLE_TRY(
-        session_->send(pg::kIndexFacts, {number(sequencer_.indexed()), number(sequencer_.head().sequence)}, wait));
-    const auto flows = sequencer_.flow_counts();
+    const auto flows = sequencer_.flow_tails();
     Column ids(Column::Type::text, flows.size());
     Column facts(Column::Type::number, flows.size());
-    for (const FlowCount& flow : flows) {
+    Column last(Column::Type::number, flows.size());
+    Column sequences(Column::Type::bytes, flows.size());
+    for (const FlowTail& flow : flows) {
       ids.add(Parameter::text(flow.flow));
       facts.add(number(flow.facts));
+      last.add(number(flow.sequences.back()));
+      sequences.add(Parameter::bytes(pack_sequences(flow.sequences)));
     }
     sequencer_.index_written();
+    HEDDLE_TRY(session_->send(pg::kIndexFacts, {ids.parameter(), last.parameter(), sequences.parameter()}, wait));
     return session_->send(pg::kSetFlows, {ids.parameter(), facts.parameter()}, wait);
   }
 

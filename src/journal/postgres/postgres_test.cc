@@ -53,7 +53,7 @@ class PostgresBackend final : public Backend {
     return open_postgres(conninfo(), {PostgresMode::create, 30s, index_every});
   }
   void run_sql(const std::string& sql) override { testing::run_sql(kDatabase, "SET search_path = heddle;" + sql); }
-  std::string blob(std::string_view bytes) override { return "'\\x" + Digest::from_raw(bytes)->hex() + "'::bytea"; }
+  std::string blob_of_hex(const std::string& hex) override { return "'\\x" + hex + "'::bytea"; }
   [[nodiscard]] bool knows_its_end() const override { return false; }
   [[nodiscard]] std::string conninfo() const { return running->conninfo(kDatabase); }
 };
@@ -183,7 +183,7 @@ TEST(Postgres, ABatchIsOneStatementATable) {
       " INSERT INTO heddle.seen VALUES (TG_TABLE_NAME, txid_current()); RETURN NULL; END $$;"
       "CREATE TRIGGER t AFTER INSERT OR UPDATE ON heddle.fact FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
       "CREATE TRIGGER t AFTER UPDATE ON heddle.flow FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
-      "CREATE TRIGGER t AFTER INSERT ON heddle.flow_fact FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
+      "CREATE TRIGGER t AFTER INSERT ON heddle.flow_index FOR EACH STATEMENT EXECUTE FUNCTION heddle.see();"
       "CREATE TRIGGER t AFTER UPDATE ON heddle.journal FOR EACH STATEMENT EXECUTE FUNCTION heddle.see()");
   const auto seen = [] {
     return ask(
@@ -198,7 +198,7 @@ TEST(Postgres, ABatchIsOneStatementATable) {
   ASSERT_TRUE(store->append(drafts, {}).ok());
   EXPECT_EQ(seen(), "fact 1; 1");
   ASSERT_TRUE(store->append_one(kDraft).ok());
-  EXPECT_EQ(seen(), "fact 2, flow 1, flow_fact 1, journal 1; 2");
+  EXPECT_EQ(seen(), "fact 2, flow 1, flow_index 1, journal 1; 2");
   EXPECT_EQ(store->read({}, {}).value().facts.size(), 102U);
   EXPECT_TRUE(verify(*store).ok());
 }

@@ -1,8 +1,12 @@
 #include "reading.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <span>
+#include <utility>
 
+#include "heddle/journal/core/flow_index.h"
 #include "statements.h"
 
 namespace heddle::journal::pg {
@@ -53,6 +57,27 @@ core::Result<void> scan(Session& session, PageReader& page, const BodyOf& body_o
   }
 }
 
+// Hands facts over until there is none, or the page is full.
+core::Result<void> take_facts(Session& session, std::span<const std::uint64_t> sequences, PageReader& page,
+                              const BodyOf& body_of, const Wait& wait) {
+  while (!sequences.empty()) {
+    const auto some = sequences.first(std::min<std::size_t>(sequences.size(), kRowsAtOnce));
+    sequences = sequences.subspan(some.size());
+    Column column(Column::Type::number, some.size());
+    for (const std::uint64_t sequence : some) column.add(Parameter::number(static_cast<std::int64_t>(sequence)));
+    HEDDLE_ASSIGN(const Rows rows, session.run(kFactsAt, {column.parameter()}, wait));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const int row = static_cast<int>(i);
+      if (row == rows.count()) return PageReader::missing(some[i]);
+      HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, true));
+      if (static_cast<std::uint64_t>(fact.sequence) != some[i]) return PageReader::missing(some[i]);
+      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
+      if (next == PageReader::Next::page_is_full) return {};
+    }
+  }
+  return {};
+}
+
 core::Result<void> read_index(Session& session, const Query& query, const HeadRow& end, PageReader& page,
                               const BodyOf& body_of, const Wait& wait) {
   auto from = static_cast<std::int64_t>(page.from());
@@ -66,12 +91,14 @@ core::Result<void> read_index(Session& session, const Query& query, const HeadRo
   if (end.indexed > 0 && whole == 0) return border_is_damaged(end.indexed);
   if (before > 0) from = before;
   for (;;) {
-    HEDDLE_ASSIGN(const Rows rows, session.run(kByFlow, {Parameter::number(from), Parameter::text(*query.flow)}, wait));
+    HEDDLE_ASSIGN(const Rows rows,
+                  session.run(kIndexOfFlow, {Parameter::text(*query.flow), Parameter::number(from)}, wait));
     for (int row = 0; row < rows.count(); ++row) {
-      HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, true));
-      from = fact.sequence + 1;
-      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
-      if (next == PageReader::Next::page_is_full) return {};
+      HEDDLE_ASSIGN(const std::int64_t last, rows.number_at(row, 0));
+      from = last + 1;
+      HEDDLE_ASSIGN(const std::vector<std::uint64_t> sequences, page.take_index_row(last, rows.bytes_at(row, 1)));
+      HEDDLE_TRY(take_facts(session, sequences, page, body_of, wait));
+      if (page.full()) return {};
     }
     if (rows.count() < kRowsAtOnce) return page.end_of_index(static_cast<std::uint64_t>(facts));
   }
@@ -85,6 +112,67 @@ core::Result<Page> read_page(Session& session, const Query& query, const Wait& w
   if (page.begins_with_index()) HEDDLE_TRY(read_index(session, query, end, page, body, wait));
   if (!page.full()) HEDDLE_TRY(scan(session, page, body, wait));
   return std::move(page).finish();
+}
+
+// Of entries of the index: are there such facts?
+class EntryCheck {
+ public:
+  EntryCheck(Session& session, const Wait& wait) : session_(session), wait_(wait) {}
+
+  core::Result<void> add(std::string_view flow, const std::vector<std::uint64_t>& sequences) {
+    for (const std::uint64_t sequence : sequences) entries_.emplace_back(sequence, flow);
+    return entries_.size() < kEntriesAtOnce ? core::Result<void>() : finish();
+  }
+
+  core::Result<void> finish() {
+    Column sequences(Column::Type::number, entries_.size());
+    Column flows(Column::Type::text, entries_.size());
+    for (const auto& [sequence, flow] : entries_) {
+      sequences.add(Parameter::number(static_cast<std::int64_t>(sequence)));
+      flows.add(Parameter::text(flow));
+    }
+    HEDDLE_ASSIGN(const Rows rows, session_.run(kCountFacts, {sequences.parameter(), flows.parameter()}, wait_));
+    HEDDLE_ASSIGN(const std::int64_t there, rows.number_at(0, 0));
+    if (static_cast<std::uint64_t>(there) != entries_.size()) return IndexCheck::differs();
+    entries_.clear();
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kEntriesAtOnce = 4096;
+
+  Session& session_;
+  const Wait& wait_;
+  std::vector<std::pair<std::uint64_t, std::string>> entries_;
+};
+
+core::Result<void> check_index(Session& session, std::uint64_t indexed, const Wait& wait) {
+  constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min();
+  // What a statement gives after (text, number), page by page.
+  const auto each = [&](Sql sql, const auto& take) -> core::Result<void> {
+    std::string text;
+    std::int64_t number = kBeforeAll;
+    for (;;) {
+      HEDDLE_ASSIGN(const Rows rows, session.run(sql, {Parameter::text(text), Parameter::number(number)}, wait));
+      for (int row = 0; row < rows.count(); ++row) {
+        text = rows.bytes_at(row, 0);
+        HEDDLE_ASSIGN(number, rows.number_at(row, 1));
+        HEDDLE_TRY(take(rows, row, text, number));
+      }
+      if (rows.count() < kRowsAtOnce) return {};
+    }
+  };
+  IndexCheck check(indexed);
+  EntryCheck entries(session, wait);
+  HEDDLE_TRY(each(kIndexAfter, [&](const Rows& rows, int row, std::string_view flow, std::int64_t last) {
+    const auto sequences = check.take_row(flow, last, rows.bytes_at(row, 2));
+    return sequences.ok() ? entries.add(flow, sequences.value()) : sequences.error();
+  }));
+  HEDDLE_TRY(entries.finish());
+  HEDDLE_TRY(each(kFlowsAfter, [&](const Rows&, int, std::string_view flow, std::int64_t facts) {
+    return check.take_count(flow, facts);
+  }));
+  return check.finish();
 }
 
 template <class T>
@@ -152,10 +240,7 @@ core::Result<void> check_storage(Session& session, const Wait& wait) {
   return in_transaction<void>(session, wait, [&]() -> core::Result<void> {
     HEDDLE_ASSIGN(const HeadRow head, head_of(session.run(kReadHead, {}, wait)));
     HEDDLE_TRY(check_border(session, head.indexed, wait));
-    HEDDLE_ASSIGN(const Rows rows, session.run(kIndexDiffers, {}, wait));
-    HEDDLE_ASSIGN(const std::int64_t differs, rows.number_at(0, 0));
-    if (differs == 0) return {};
-    return core::make_error(core::Errc::damaged, "read the journal", "the index of flows and the facts do not agree");
+    return check_index(session, head.indexed, wait);
   });
 }
 

@@ -7,8 +7,8 @@ namespace heddle::journal::pg {
 
 inline constexpr Sql kServerIsSafe =
     "SELECT (current_setting('fsync') = 'on')::int::bigint, (current_setting('server_encoding') = 'UTF8')::int::bigint,"
-    " (to_regclass('heddle.journal') IS NOT NULL)::int::bigint, (to_regclass('heddle.fact_flow') IS NOT "
-    "NULL)::int::bigint";
+    " (to_regclass('heddle.journal') IS NOT NULL)::int::bigint,"
+    " (to_regclass('heddle.flow_index') IS NOT NULL)::int::bigint";
 
 // Two programs that make the tables at the same time take turns.
 inline constexpr Sql kMakeLock = "SELECT pg_advisory_xact_lock(5209424974101663306)::text";
@@ -20,8 +20,9 @@ inline constexpr Sql kMakeFact =
 inline constexpr Sql kMakeBody =
     "CREATE TABLE IF NOT EXISTS heddle.body (digest bytea PRIMARY KEY, text text NOT NULL)";
 inline constexpr Sql kMakeFlow = "CREATE TABLE IF NOT EXISTS heddle.flow (id text PRIMARY KEY, facts bigint NOT NULL)";
-inline constexpr Sql kMakeFlowFact =
-    "CREATE TABLE IF NOT EXISTS heddle.flow_fact (flow text, sequence bigint, PRIMARY KEY (flow, sequence))";
+inline constexpr Sql kMakeFlowIndex =
+    "CREATE TABLE IF NOT EXISTS heddle.flow_index (flow text, last bigint, sequences bytea NOT NULL,"
+    " PRIMARY KEY (flow, last))";
 // Last: where it is, everything is.
 inline constexpr Sql kMakeJournal =
     "CREATE TABLE IF NOT EXISTS heddle.journal (id integer PRIMARY KEY CHECK (id = 1), schema text NOT NULL,"
@@ -65,10 +66,8 @@ inline constexpr Sql kInsertFacts =
     " body_digest, body FROM pg_advisory_xact_lock(5207370951493185636), unnest($4::bigint[], $5::bytea[], $6::text[],"
     " $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[])"
     " WITH ORDINALITY AS row (ordinal, checksum, flow, effect, kind, payload, body_digest, body, n)";
-// The index, up to $2. A plan that does not know the values takes a range with two ends for short.
 inline constexpr Sql kIndexFacts =
-    "INSERT INTO heddle.flow_fact (flow, sequence) SELECT flow, sequence FROM heddle.fact"
-    " WHERE sequence > $1::bigint AND sequence <= $2::bigint";
+    "INSERT INTO heddle.flow_index (flow, last, sequences) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[])";
 inline constexpr Sql kSetFlows =
     "INSERT INTO heddle.flow (id, facts) SELECT * FROM unnest($1::text[], $2::bigint[])"
     " ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
@@ -83,31 +82,39 @@ inline constexpr Sql kChecksumOf = "SELECT checksum FROM heddle.fact WHERE seque
 inline constexpr Sql kReadFlow = "SELECT facts FROM heddle.flow WHERE id = $1::text";
 // Is the fact at the border $1 in the index?
 inline constexpr Sql kReadBorder =
-    "SELECT EXISTS (SELECT 1 FROM heddle.fact AS f JOIN heddle.flow_fact AS i ON i.flow = f.flow AND"
-    " i.sequence = f.sequence WHERE f.sequence = $1::bigint)::int::bigint";
-// Of flow $1 in the index: its last fact before $2, how many facts it has; and the same of the border $3.
+    "SELECT EXISTS (SELECT 1 FROM heddle.fact AS f JOIN heddle.flow_index AS i ON i.flow = f.flow AND"
+    " i.last = f.sequence WHERE f.sequence = $1::bigint)::int::bigint";
+// Of flow $1 in the index: the end of its last row before fact $2, how many facts it has; and whether the index has the
+// fact at the border $3.
 inline constexpr Sql kReadIndex =
-    "SELECT (SELECT coalesce(max(sequence), 0) FROM heddle.flow_fact WHERE flow = $1::text AND"
-    " sequence < $2::bigint)::bigint, coalesce((SELECT facts FROM heddle.flow WHERE id = $1::text), 0)::bigint,"
-    " EXISTS (SELECT 1 FROM heddle.fact AS f JOIN heddle.flow_fact AS i ON i.flow = f.flow AND i.sequence = f.sequence"
+    "SELECT (SELECT coalesce(max(last), 0) FROM heddle.flow_index WHERE flow = $1::text AND last < $2::bigint)::bigint,"
+    " coalesce((SELECT facts FROM heddle.flow WHERE id = $1::text), 0)::bigint,"
+    " EXISTS (SELECT 1 FROM heddle.fact AS f JOIN heddle.flow_index AS i ON i.flow = f.flow AND i.last = f.sequence"
     " WHERE f.sequence = $3::bigint)::int::bigint";
+// Its rows from the one on that ends with $2 or later.
+inline constexpr Sql kIndexOfFlow =
+    "SELECT last, sequences FROM heddle.flow_index WHERE flow = $1::text AND last >= $2::bigint ORDER BY last LIMIT "
+    "500";
 
 inline constexpr Sql kScan =
     "SELECT sequence, ordinal, time, schema, flow, effect, kind, payload, checksum, body_digest, body FROM heddle.fact"
     " WHERE sequence >= $1::bigint ORDER BY sequence LIMIT 500";
-inline constexpr Sql kByFlow =
+// Facts by their sequences, each with the checksum of the one before it in the journal.
+inline constexpr Sql kFactsAt =
     "SELECT f.sequence, f.ordinal, f.time, f.schema, f.flow, f.effect, f.kind, f.payload, f.checksum, f.body_digest,"
-    " f.body, p.checksum FROM heddle.flow_fact AS i JOIN heddle.fact AS f ON f.sequence = i.sequence"
-    " LEFT JOIN heddle.fact AS p ON p.sequence = f.sequence - 1"
-    " WHERE i.flow = $2::text AND i.sequence >= $1::bigint ORDER BY i.sequence LIMIT 500";
+    " f.body, p.checksum FROM heddle.fact AS f LEFT JOIN heddle.fact AS p ON p.sequence = f.sequence - 1"
+    " WHERE f.sequence = ANY ($1::bigint[]) ORDER BY f.sequence";
 inline constexpr int kRowsAtOnce = 500;
 
-// Rows that are in the index or among the facts and not in both, up to the border; flows whose count is another.
-inline constexpr Sql kIndexDiffers =
-    "SELECT (EXISTS (SELECT 1 FROM heddle.fact AS f FULL JOIN heddle.flow_fact AS i ON i.flow = f.flow AND"
-    " i.sequence = f.sequence CROSS JOIN heddle.journal AS j WHERE CASE WHEN f.sequence IS NULL THEN true"
-    " WHEN i.sequence IS NULL THEN f.sequence <= j.indexed ELSE f.sequence > j.indexed END)"
-    " OR EXISTS (SELECT 1 FROM (SELECT flow, count(*) AS facts FROM heddle.flow_fact GROUP BY flow) AS i"
-    " FULL JOIN heddle.flow AS w ON w.id = i.flow WHERE w.facts IS DISTINCT FROM i.facts))::int::bigint";
+// The whole index after row ($1, $2), and all counts after flow $1, which has $2 facts. A flow's id may be empty.
+inline constexpr Sql kIndexAfter =
+    "SELECT flow, last, sequences FROM heddle.flow_index WHERE (flow, last) > ($1::text, $2::bigint)"
+    " ORDER BY flow, last LIMIT 500";
+inline constexpr Sql kFlowsAfter =
+    "SELECT id, facts FROM heddle.flow WHERE (id, facts) > ($1::text, $2::bigint) ORDER BY id LIMIT 500";
+// How many of these facts are there and of these flows?
+inline constexpr Sql kCountFacts =
+    "SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS i (sequence, flow) JOIN heddle.fact AS f"
+    " ON f.sequence = i.sequence AND f.flow = i.flow";
 
 }  // namespace heddle::journal::pg

@@ -41,13 +41,13 @@ constexpr Sql kFactTable =
 constexpr Sql kBodyTable = "CREATE TABLE body (digest BLOB PRIMARY KEY NOT NULL, text TEXT NOT NULL)";
 // The index of flows: no index of SQLite's, which would be written with every fact.
 constexpr Sql kFlowTable = "CREATE TABLE flow (id TEXT PRIMARY KEY NOT NULL, facts INTEGER NOT NULL) WITHOUT ROWID";
-constexpr Sql kFlowFactTable =
-    "CREATE TABLE flow_fact (flow TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (flow, sequence)) WITHOUT "
-    "ROWID";
+constexpr Sql kFlowIndexTable =
+    "CREATE TABLE flow_index (flow TEXT NOT NULL, last INTEGER NOT NULL, sequences BLOB NOT NULL,"
+    " PRIMARY KEY (flow, last)) WITHOUT ROWID";
 constexpr Sql kFirstRow =
     "INSERT INTO journal (id, schema, last, checksum, indexed) VALUES (1, ?1, 0, zeroblob(32), 0)";
-// Builds from before the first release had this index instead of a table.
-constexpr Sql kCountOldIndexes = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'fact_flow'";
+// Builds from before the first release had other indexes of flows.
+constexpr Sql kCountFlowIndexes = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'flow_index'";
 constexpr Sql kReadSchema = "SELECT schema FROM journal WHERE id = 1";
 
 std::string folder_of(const std::string& path) {
@@ -89,7 +89,7 @@ core::Result<void> make_tables(Connection& connection) {
   HEDDLE_ASSIGN(Transaction transaction, Transaction::begin(connection, begin));
   HEDDLE_ASSIGN(const Content content, look(connection));
   if (content == Content::journal) return {};  // another process was faster
-  for (const Sql& table : {kJournalTable, kFactTable, kBodyTable, kFlowTable, kFlowFactTable})
+  for (const Sql& table : {kJournalTable, kFactTable, kBodyTable, kFlowTable, kFlowIndexTable})
     HEDDLE_TRY(connection.run(table));
   const std::string schema = kSchema.text();
   HEDDLE_ASSIGN(Statement row, connection.prepare(kFirstRow));
@@ -102,8 +102,8 @@ core::Result<void> recognise(Connection& connection) {
   // A journal only grows: a free page is damage, and SQLite would put new facts over whatever it points to.
   HEDDLE_ASSIGN(const std::int64_t free_pages, connection.number(kCountFreePages));
   if (free_pages != 0) return connection.damaged("the file has free pages, which a journal never has");
-  HEDDLE_ASSIGN(const std::int64_t old_indexes, connection.number(kCountOldIndexes));
-  if (old_indexes != 0) return made_before_release(connection.path());
+  HEDDLE_ASSIGN(const std::int64_t flow_indexes, connection.number(kCountFlowIndexes));
+  if (flow_indexes == 0) return made_before_release(connection.path());
   HEDDLE_ASSIGN(Statement statement, connection.prepare(kReadSchema));
   HEDDLE_ASSIGN(const bool row, statement.step());
   if (!row) return connection.damaged("its first table is empty");

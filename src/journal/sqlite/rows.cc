@@ -2,30 +2,24 @@
 
 #include <limits>
 
+#include "heddle/journal/core/flow_index.h"
+
 namespace heddle::journal {
 namespace {
 
-// Of what the index says of a flow: the facts from ?1 on and the one before, each with the checksum of the fact before
-// it in the journal. CROSS: the index first.
-constexpr Sql kByFlow =
+// What the index has of flow ?2 from its last row before fact ?1 on.
+constexpr Sql kIndexOfFlow =
+    "SELECT last, sequences FROM flow_index WHERE flow = ?2 AND"
+    " last >= coalesce((SELECT max(last) FROM flow_index WHERE flow = ?2 AND last < ?1), ?1) ORDER BY last";
+// A fact with the checksum of the one before it in the journal.
+constexpr Sql kFactAt =
     "SELECT f.sequence, f.ordinal, f.time, f.schema, f.flow, f.effect, f.kind, f.payload, f.checksum, f.body_digest,"
-    " f.body, p.checksum FROM flow_fact AS i CROSS JOIN fact AS f ON f.sequence = i.sequence"
-    " LEFT JOIN fact AS p ON p.sequence = f.sequence - 1 WHERE i.flow = ?2 AND"
-    " i.sequence >= coalesce((SELECT max(sequence) FROM flow_fact WHERE flow = ?2 AND sequence < ?1), ?1)"
-    " ORDER BY i.sequence";
+    " f.body, p.checksum FROM fact AS f LEFT JOIN fact AS p ON p.sequence = f.sequence - 1 WHERE f.sequence = ?1";
 constexpr Sql kBody = "SELECT text FROM body WHERE digest = ?1";
 constexpr Sql kIntegrity = "PRAGMA integrity_check(1)";
-// Rows that are in the index or among the facts and not in both, up to the border: the first of them.
-constexpr Sql kFactWithoutIndex =
-    "SELECT f.sequence FROM fact AS f WHERE f.sequence <= (SELECT indexed FROM journal) AND NOT EXISTS"
-    " (SELECT 1 FROM flow_fact AS i WHERE i.flow = f.flow AND i.sequence = f.sequence) LIMIT 1";
-constexpr Sql kIndexWithoutFact =
-    "SELECT i.sequence FROM flow_fact AS i LEFT JOIN fact AS f ON f.sequence = i.sequence"
-    " WHERE i.sequence > (SELECT indexed FROM journal) OR f.flow IS NOT i.flow LIMIT 1";
-constexpr Sql kFlowMiscounted =
-    "SELECT 1 FROM (SELECT flow, count(*) AS facts FROM flow_fact GROUP BY flow) AS i"
-    " LEFT JOIN flow ON flow.id = i.flow WHERE flow.facts IS NOT i.facts"
-    " UNION ALL SELECT 1 FROM flow WHERE NOT EXISTS (SELECT 1 FROM flow_fact AS i WHERE i.flow = flow.id) LIMIT 1";
+constexpr Sql kWholeIndex = "SELECT flow, last, sequences FROM flow_index ORDER BY flow, last";
+constexpr Sql kFlowOfFact = "SELECT 1 FROM fact WHERE sequence = ?1 AND flow = ?2";
+constexpr Sql kFlows = "SELECT id, facts FROM flow";
 
 core::Result<std::optional<std::string_view>> optional_blob(Statement& row, int column) {
   if (row.null_at(column)) return std::optional<std::string_view>();
@@ -102,11 +96,11 @@ core::Result<void> check_border(Statement& statement, std::uint64_t indexed) {
 namespace {
 
 // Hands rows over until there is none, or the page is full.
-core::Result<void> take_rows(Statement& rows, bool with_previous, PageReader& page, const PageReader::BodyOf& body_of) {
+core::Result<void> take_rows(Statement& rows, PageReader& page, const PageReader::BodyOf& body_of) {
   for (;;) {
     HEDDLE_ASSIGN(const bool row, rows.step());
     if (!row) return {};
-    HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, with_previous));
+    HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, false));
     HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
     if (next == PageReader::Next::page_is_full) return {};
   }
@@ -122,7 +116,7 @@ core::Result<std::vector<Fact>> facts_from(Statement& statement, const HeadRow& 
   PageReader page(query, end);
   if (page.nothing_to_read()) return std::vector<Fact>();
   statement.integer(1, static_cast<std::int64_t>(page.first_row()));
-  const auto taken = take_rows(statement, false, page, {});
+  const auto taken = take_rows(statement, page, {});
   statement.reset();
   if (!taken.ok()) return taken.error();
   HEDDLE_ASSIGN(Page facts, std::move(page).finish());
@@ -138,7 +132,8 @@ core::Result<std::unique_ptr<Reader>> Reader::make(std::unique_ptr<Connection> c
   HEDDLE_ASSIGN(reader->head_, c.prepare(kReadHead));
   HEDDLE_ASSIGN(reader->flow_, c.prepare(kReadFlow));
   HEDDLE_ASSIGN(reader->border_, c.prepare(kReadBorder));
-  HEDDLE_ASSIGN(reader->by_flow_, c.prepare(kByFlow));
+  HEDDLE_ASSIGN(reader->index_, c.prepare(kIndexOfFlow));
+  HEDDLE_ASSIGN(reader->fact_, c.prepare(kFactAt));
   HEDDLE_ASSIGN(reader->scan_, c.prepare(kScan));
   HEDDLE_ASSIGN(reader->body_, c.prepare(kBody));
   return reader;
@@ -155,7 +150,7 @@ core::Result<Page> Reader::read(const Query& query, const Wait& wait) {
   // One transaction, so that head and facts are of one moment.
   HEDDLE_ASSIGN(Transaction transaction, Transaction::begin(*connection_, begin_));
   auto page = read_page(query);
-  for (Statement* statement : {&by_flow_, &scan_, &body_}) statement->reset();
+  for (Statement* statement : {&index_, &fact_, &scan_, &body_}) statement->reset();
   HEDDLE_TRY(transaction.commit(commit_));
   return page;
 }
@@ -167,18 +162,38 @@ core::Result<Page> Reader::read_page(const Query& query) {
   if (page.begins_with_index()) HEDDLE_TRY(read_index(query, end, page));
   if (!page.full()) {
     scan_.integer(1, static_cast<std::int64_t>(page.first_row()));
-    HEDDLE_TRY(take_rows(scan_, false, page, [this](const Digest& digest) { return body_of(digest); }));
+    HEDDLE_TRY(take_rows(scan_, page, [this](const Digest& digest) { return body_of(digest); }));
   }
   return std::move(page).finish();
 }
 
 core::Result<void> Reader::read_index(const Query& query, const HeadRow& end, PageReader& page) {
   HEDDLE_TRY(check_border(border_, end.indexed));
-  by_flow_.integer(1, static_cast<std::int64_t>(page.from())).text(2, *query.flow);
-  HEDDLE_TRY(take_rows(by_flow_, true, page, [this](const Digest& digest) { return body_of(digest); }));
+  HEDDLE_TRY(take_index(query, page));
   if (page.full()) return {};
   HEDDLE_ASSIGN(const std::uint64_t facts, facts_of(*connection_, flow_, *query.flow));
   return page.end_of_index(facts);
+}
+
+// Hands over the facts that the index names until there is none, or the page is full.
+core::Result<void> Reader::take_index(const Query& query, PageReader& page) {
+  const auto body = [this](const Digest& digest) { return body_of(digest); };
+  index_.integer(1, static_cast<std::int64_t>(page.from())).text(2, *query.flow);
+  for (;;) {
+    HEDDLE_ASSIGN(const bool row, index_.step());
+    if (!row) return {};
+    HEDDLE_ASSIGN(const std::int64_t last, index_.integer_at(0));
+    HEDDLE_ASSIGN(const std::string_view packed, index_.blob_at(1));
+    HEDDLE_ASSIGN(const std::vector<std::uint64_t> sequences, page.take_index_row(last, packed));
+    for (const std::uint64_t sequence : sequences) {
+      fact_.reset();
+      HEDDLE_ASSIGN(const bool there, fact_.integer(1, static_cast<std::int64_t>(sequence)).step());
+      if (!there) return PageReader::missing(sequence);
+      HEDDLE_ASSIGN(const FactRow fact, fact_row(fact_, true));
+      HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body));
+      if (next == PageReader::Next::page_is_full) return {};
+    }
+  }
 }
 
 core::Result<std::string> Reader::body_of(const Digest& digest) {
@@ -204,12 +219,36 @@ core::Result<void> Reader::check_storage(const Wait& wait) {
   check.reset();
   // One transaction, so that facts and index are of one moment.
   HEDDLE_ASSIGN(Transaction transaction, Transaction::begin(*connection_, begin_));
-  for (const Sql& difference : {kFactWithoutIndex, kIndexWithoutFact, kFlowMiscounted}) {
-    HEDDLE_ASSIGN(Statement differs, connection_->prepare(difference));
-    HEDDLE_ASSIGN(const bool found, differs.step());
-    if (found) return connection_->damaged("the index of flows and the facts do not agree");
-  }
+  HEDDLE_TRY(check_index());
   return transaction.commit(commit_);
+}
+
+core::Result<void> Reader::check_index() {
+  HEDDLE_ASSIGN(const HeadRow head, read_head(*connection_, head_));
+  IndexCheck check(head.indexed);
+  HEDDLE_ASSIGN(Statement rows, connection_->prepare(kWholeIndex));
+  HEDDLE_ASSIGN(Statement fact, connection_->prepare(kFlowOfFact));
+  for (;;) {
+    HEDDLE_ASSIGN(const bool row, rows.step());
+    if (!row) break;
+    HEDDLE_ASSIGN(const std::string_view flow, rows.text_at(0));
+    HEDDLE_ASSIGN(const std::int64_t last, rows.integer_at(1));
+    HEDDLE_ASSIGN(const std::string_view packed, rows.blob_at(2));
+    HEDDLE_ASSIGN(const std::vector<std::uint64_t> sequences, check.take_row(flow, last, packed));
+    for (const std::uint64_t sequence : sequences) {
+      HEDDLE_ASSIGN(const bool there, fact.integer(1, static_cast<std::int64_t>(sequence)).text(2, flow).step());
+      if (!there) return IndexCheck::differs();
+      fact.reset();
+    }
+  }
+  HEDDLE_ASSIGN(Statement flows, connection_->prepare(kFlows));
+  for (;;) {
+    HEDDLE_ASSIGN(const bool row, flows.step());
+    if (!row) return check.finish();
+    HEDDLE_ASSIGN(const std::string_view flow, flows.text_at(0));
+    HEDDLE_ASSIGN(const std::int64_t facts, flows.integer_at(1));
+    HEDDLE_TRY(check.take_count(flow, facts));
+  }
 }
 
 }  // namespace heddle::journal

@@ -17,13 +17,12 @@ inline constexpr Sql kInsertFact =
 inline constexpr Sql kReadFlow = "SELECT facts FROM flow WHERE id = ?1";
 // Is the fact at the border ?1 in the index?
 inline constexpr Sql kReadBorder =
-    "SELECT EXISTS (SELECT 1 FROM fact AS f JOIN flow_fact AS i ON i.flow = f.flow AND i.sequence = f.sequence"
+    "SELECT EXISTS (SELECT 1 FROM fact AS f JOIN flow_index AS i ON i.flow = f.flow AND i.last = f.sequence"
     " WHERE f.sequence = ?1)";
 inline constexpr Sql kScan =
     "SELECT sequence, ordinal, time, schema, flow, effect, kind, payload, checksum, body_digest, body FROM fact"
     " WHERE sequence >= ?1 ORDER BY sequence";
-inline constexpr Sql kIndexFacts =
-    "INSERT INTO flow_fact (flow, sequence) SELECT flow, sequence FROM fact WHERE sequence > ?1";
+inline constexpr Sql kIndexFacts = "INSERT INTO flow_index (flow, last, sequences) VALUES (?1, ?2, ?3)";
 inline constexpr Sql kSetFlow =
     "INSERT INTO flow (id, facts) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
 inline constexpr Sql kInsertBody = "INSERT INTO body (digest, text) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING";
@@ -54,10 +53,12 @@ class Reader {
 
   [[nodiscard]] core::Result<Page> read_page(const Query& query);
   [[nodiscard]] core::Result<void> read_index(const Query& query, const HeadRow& end, PageReader& page);
+  [[nodiscard]] core::Result<void> take_index(const Query& query, PageReader& page);
+  [[nodiscard]] core::Result<void> check_index();
   [[nodiscard]] core::Result<std::string> body_of(const Digest& digest);
 
   std::unique_ptr<Connection> connection_;
-  Statement begin_, commit_, head_, flow_, border_, by_flow_, scan_, body_;
+  Statement begin_, commit_, head_, flow_, border_, index_, fact_, scan_, body_;
 };
 
 }  // namespace heddle::journal

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "connection.h"
+#include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/core/group_commit.h"
 #include "heddle/journal/sqlite/sqlite.h"
 #include "layout.h"
@@ -92,14 +93,14 @@ class Writer {
   }
 
   core::Result<void> write_index() {
-    core::Result<void> written = index_facts_.integer(1, static_cast<std::int64_t>(sequencer_.indexed())).run();
-    for (const FlowCount& flow : sequencer_.flow_counts()) {
-      if (!written.ok()) break;
-      written = set_flow_.text(1, flow.flow).integer(2, static_cast<std::int64_t>(flow.facts)).run();
+    for (const FlowTail& flow : sequencer_.flow_tails()) {
+      const std::string packed = pack_sequences(flow.sequences);
+      const auto last = static_cast<std::int64_t>(flow.sequences.back());
+      HEDDLE_TRY(index_facts_.text(1, flow.flow).integer(2, last).blob(3, packed).run());
+      HEDDLE_TRY(set_flow_.text(1, flow.flow).integer(2, static_cast<std::int64_t>(flow.facts)).run());
     }
-    set_flow_.reset();
-    if (written.ok()) sequencer_.index_written();
-    return written;
+    sequencer_.index_written();
+    return {};
   }
 
   core::Result<void> insert(const NewRow& row, Time time, std::string_view schema) {

@@ -19,8 +19,15 @@ class Backend {
   virtual core::Result<std::unique_ptr<Store>> try_open() = 0;
   /// Runs SQL on the tables of docs/formats/journal.md.
   virtual void run_sql(const std::string& sql) = 0;
-  /// A blob of these bytes in the store's SQL.
-  virtual std::string blob(std::string_view bytes) = 0;
+  /// A blob in the store's SQL, of bytes in hex.
+  virtual std::string blob_of_hex(const std::string& hex) = 0;
+  std::string blob(std::string_view bytes) {
+    std::string hex;
+    for (const char byte : bytes) {
+      for (const int shift : {4, 0}) hex += "0123456789abcdef"[(static_cast<unsigned char>(byte) >> shift) & 15];
+    }
+    return blob_of_hex(hex);
+  }
   /// Does table `journal` always say which fact is the last one? Or does it name one that must be there.
   [[nodiscard]] virtual bool knows_its_end() const = 0;
 };

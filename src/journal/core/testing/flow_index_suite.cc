@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/core/replay.h"
 #include "testing/history.h"
 #include "testing/store_test.h"
@@ -141,19 +142,33 @@ TEST_F(FlowIndex, NoticesWhenItLies) {
     EXPECT_TRUE(verify(*store, soon()).ok()) << back;
     return noticed;
   };
-  for (const char* sequence : {"2", "5", "8"}) {
-    const std::string which = std::string(" WHERE sequence = ") + sequence;
-    const std::string lost = std::string("'f', ") + sequence + ")";
-    EXPECT_TRUE(lies("DELETE FROM flow_fact" + which, "INSERT INTO flow_fact (flow, sequence) VALUES (" + lost));
-    EXPECT_TRUE(lies("UPDATE flow_fact SET flow = 'g'" + which, "UPDATE flow_fact SET flow = 'f'" + which));
-    EXPECT_TRUE(lies("UPDATE flow_fact SET flow = 'h'" + which, "UPDATE flow_fact SET flow = 'f'" + which));
-    EXPECT_TRUE(lies("UPDATE flow_fact SET sequence = 50" + which,
-                     "UPDATE flow_fact SET sequence = " + std::string(sequence) + " WHERE sequence = 50"));
+  const auto packed = [&](const std::vector<std::uint64_t>& sequences) {
+    return backend_->blob(pack_sequences(sequences));
+  };
+  const std::map<std::string, std::vector<std::uint64_t>> rows{{"3", {2, 3}}, {"8", {5, 6, 8}}};
+  for (const auto& [last, sequences] : rows) {
+    const std::string which = " WHERE last = " + last;
+    const std::string lost = "('f', " + last + ", " + packed(sequences) + ")";
+    EXPECT_TRUE(
+        lies("DELETE FROM flow_index" + which, "INSERT INTO flow_index (flow, last, sequences) VALUES " + lost));
+    EXPECT_TRUE(lies("UPDATE flow_index SET flow = 'g'" + which, "UPDATE flow_index SET flow = 'f'" + which));
+    EXPECT_TRUE(lies("UPDATE flow_index SET flow = 'h'" + which, "UPDATE flow_index SET flow = 'f'" + which));
+    EXPECT_TRUE(
+        lies("UPDATE flow_index SET last = 50" + which, "UPDATE flow_index SET last = " + last + " WHERE last = 50"));
+    const std::uint64_t end = sequences.back();
+    // One less, another flow's, one too many, one of another row, one that is not there, none, and what is no row.
+    for (const std::string& wrong :
+         {packed({end}), packed({1, end}), packed({2, 3, 4, end + 1}), packed({2, 5, end}), packed({2, end, 11}),
+          packed({2, end, 40}), backend_->blob(""), backend_->blob(std::string(1, '\0')), backend_->blob("\x80")}) {
+      EXPECT_TRUE(lies("UPDATE flow_index SET sequences = " + wrong + which,
+                       "UPDATE flow_index SET sequences = " + packed(sequences) + which))
+          << wrong;
+    }
   }
   EXPECT_TRUE(
-      lies("UPDATE flow_fact SET flow = 'f' WHERE sequence = 4", "UPDATE flow_fact SET flow = 'g' WHERE sequence = 4"));
-  EXPECT_TRUE(
-      lies("INSERT INTO flow_fact (flow, sequence) VALUES ('f', 9)", "DELETE FROM flow_fact WHERE sequence = 9"));
+      lies("UPDATE flow_index SET flow = 'f' WHERE last = 4", "UPDATE flow_index SET flow = 'g' WHERE last = 4"));
+  EXPECT_TRUE(lies("INSERT INTO flow_index (flow, last, sequences) VALUES ('f', 9, " + packed({9}) + ")",
+                   "DELETE FROM flow_index WHERE last = 9"));
   for (const char* flow : {"f", "g"}) {
     const bool mine = *flow == 'f';
     const std::string which = std::string(" WHERE id = '") + flow + "'";
@@ -187,13 +202,18 @@ TEST_F(FlowIndex, TakesNoDamageIn) {
   // Who has counted them does not, and knows better.
   const auto appended = store->append_one(draft("g", "x"), soon());
   ASSERT_TRUE(appended.ok()) << appended.error().message();
-  for (const char* flow : {"f", "g"}) {
-    Query query;
-    query.flow = flow;
-    const auto page = store->read(query, soon());
-    ASSERT_FALSE(page.ok()) << flow;
-    EXPECT_EQ(page.error().code, Errc::damaged) << page.error().message();
-  }
+  Query query;
+  query.flow = "f";
+  const auto page = store->read(query, soon());
+  ASSERT_FALSE(page.ok());
+  EXPECT_EQ(page.error().code, Errc::damaged) << page.error().message();
+  // The other flow is what it was: facts 2 and 4.
+  query.flow = "g";
+  const std::vector<Fact> facts = of_flow(*store, query);
+  ASSERT_FALSE(error_) << error_->message();
+  ASSERT_EQ(facts.size(), 2U);
+  EXPECT_EQ(facts[0].sequence, 2U);
+  EXPECT_EQ(facts[1].sequence, 4U);
   EXPECT_EQ(verify(*store, soon()).error().code, Errc::damaged);
 }
 

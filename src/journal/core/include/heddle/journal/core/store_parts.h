@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,7 +16,7 @@
 
 namespace heddle::journal {
 
-/// Where a journal ends and how far its index goes, checked. Tables `flow` and `flow_fact`, the index of flows, are
+/// Where a journal ends and how far its index goes, checked. Tables `flow` and `flow_index`, the index of flows, are
 /// brought up to date every now and then only (Sequencer::index_due); facts after `indexed` are found by looking.
 struct HeadRow {
   SchemaVersion schema;
@@ -40,10 +41,11 @@ struct NewRow {
   [[nodiscard]] bool body_inline() const { return draft->body && draft->body->size() <= kInlineBodyBytes; }
 };
 
-/// How many facts a flow has.
-struct FlowCount {
+/// A flow that has facts after the end of the index. The views hold until the sequencer is used again.
+struct FlowTail {
   std::string_view flow;
-  std::uint64_t facts = 0;
+  std::uint64_t facts = 0;                   ///< all that it has
+  std::span<const std::uint64_t> sequences;  ///< of those after the end, ascending; not empty
 };
 
 /// Numbers the facts of one batch after another. Knows how many facts the flows have that have got some after the end
@@ -66,11 +68,11 @@ class Sequencer {
   [[nodiscard]] const Head& head() const { return head_; }
   [[nodiscard]] std::uint64_t indexed() const { return indexed_; }
 
-  /// Is it time to bring the index up to `head`? Then the store writes into table `flow_fact` what table `fact` has
-  /// after `indexed`, sets `flow_counts` in table `flow`, and says so. The counts come from here and not from table
-  /// `fact`: where the two differ, table `fact` has been damaged, and who reads that flow finds it out.
+  /// Is it time to bring the index up to `head`? Then the store inserts a row into table `flow_index` and sets the
+  /// count in table `flow` for each of `flow_tails`, and says so. They come from here and not from table `fact`: where
+  /// the two differ, table `fact` has been damaged, and who reads that flow finds it out.
   [[nodiscard]] bool index_due(std::uint64_t every) const { return head_.sequence - indexed_ >= every; }
-  [[nodiscard]] std::vector<FlowCount> flow_counts() const;
+  [[nodiscard]] std::vector<FlowTail> flow_tails() const;
   void index_written();
 
   /// The batch is durable. Unless this is called, the next batch takes it back.
@@ -83,13 +85,15 @@ class Sequencer {
 
   struct Count {
     std::uint64_t facts = 0;
-    bool in_tail = false;     // it is in tail_
-    std::uint64_t batch = 0;  // that has changed it last
+    std::vector<std::uint64_t> tail;  // sequences of those after indexed_
+    bool in_tail = false;             // it is in tail_
+    std::uint64_t batch = 0;          // that has changed it last
   };
   using Counts = std::unordered_map<std::string, Count>;
   struct Changed {
     Counts::value_type* flow;
     std::optional<std::uint64_t> before;  // nothing: it was asked for in this batch
+    std::size_t tail = 0;                 // how many it had before
   };
   struct Known {
     Head head;
@@ -98,6 +102,7 @@ class Sequencer {
 
   void add_to_tail(Counts::value_type& flow);
   void clear_tail();
+  void border_moved();
   void take_back();
   core::Result<Counts::value_type*> count(const std::string& flow, const CountOf& count_of);
 
@@ -130,8 +135,9 @@ struct FactRow {
 
 /// Makes a page out of rows, checks each of them, filters, and finds what is missing.
 ///
-/// A read takes all rows from `first_row()` on. One of a flow begins with those of that flow that the index names, if
-/// `begins_with_index()`: the last one before `query.from`, if any, and all from it on; then `end_of_index`. Conditions
+/// A read takes all rows from `first_row()` on. One of a flow begins with the index, if `begins_with_index()`: the rows
+/// of that flow in table `flow_index`, the last one that ends before `query.from`, if any, and all after it, go to
+/// `take_index_row`, and the facts that it asks for to `take`; then comes `end_of_index`. Conditions
 /// are looked at here, after the checks: a condition in SQL would not find a row whose kind was damaged.
 class PageReader {
  public:
@@ -146,6 +152,9 @@ class PageReader {
 
   enum class Next : std::uint8_t { row, page_is_full };
   [[nodiscard]] core::Result<Next> take(const FactRow& row, const BodyOf& body_of);
+  [[nodiscard]] core::Result<std::vector<std::uint64_t>> take_index_row(std::int64_t last, std::string_view packed);
+  /// One of those facts is not there.
+  [[nodiscard]] static core::Error missing(std::uint64_t sequence);
 
   /// After the last row that the index names, unless the page is full. `facts_of_flow`: its count in table `flow`.
   [[nodiscard]] core::Result<void> end_of_index(std::uint64_t facts_of_flow);
@@ -166,6 +175,7 @@ class PageReader {
   std::uint64_t from_;
   std::size_t limit_;
   bool in_index_;
+  bool index_begun_ = false;
   std::uint64_t last_sequence_ = 0;            // of the row taken last, of the index or of the scan
   Digest last_checksum_;                       // of the fact before the row that is to be checked
   std::optional<std::uint64_t> last_ordinal_;  // of the fact of the flow taken last; nothing: any may come
