@@ -36,8 +36,8 @@ core::Result<Libpq> load() {
       find(library, "PQisBusy", pq.is_busy) && find(library, "PQntuples", pq.tuples) &&
       find(library, "PQpipelineSync", pq.pipeline_sync) && find(library, "PQresultErrorField", pq.result_error_field) &&
       find(library, "PQresultErrorMessage", pq.result_error_message) &&
-      find(library, "PQresultStatus", pq.result_status) && find(library, "PQsendPrepare", pq.send_prepare) &&
-      find(library, "PQsendQueryPrepared", pq.send_query_prepared) &&
+      find(library, "PQresultStatus", pq.result_status) && find(library, "PQsendFlushRequest", pq.send_flush_request) &&
+      find(library, "PQsendPrepare", pq.send_prepare) && find(library, "PQsendQueryPrepared", pq.send_query_prepared) &&
       find(library, "PQsetnonblocking", pq.set_nonblocking) &&
       find(library, "PQsetNoticeReceiver", pq.set_notice_receiver) && find(library, "PQsocket", pq.socket) &&
       find(library, "PQstatus", pq.status);

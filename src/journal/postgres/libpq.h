@@ -31,6 +31,7 @@ struct Libpq {
   decltype(&::PQresultErrorField) result_error_field;
   decltype(&::PQresultErrorMessage) result_error_message;
   decltype(&::PQresultStatus) result_status;
+  decltype(&::PQsendFlushRequest) send_flush_request;
   decltype(&::PQsendPrepare) send_prepare;
   decltype(&::PQsendQueryPrepared) send_query_prepared;
   decltype(&::PQsetnonblocking) set_nonblocking;

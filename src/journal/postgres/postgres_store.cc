@@ -182,6 +182,8 @@ class Writer {
 
   // More than this many rows are sent column by column, in one statement, which is dearer for one row.
   static constexpr std::size_t kFewRows = 4;
+  // As many are sent while others are still coming: the server works on them meanwhile.
+  static constexpr std::size_t kManyRows = 16;
 
   // Somebody else has appended (unique_violation), or holds a lock that is not waited for here (kWriter).
   [[nodiscard]] bool guessed_wrong(const core::Error& error) const {
@@ -219,9 +221,9 @@ class Writer {
 
   // All of a batch and its commit, in one round trip.
   core::Result<void> write(Batch& batch, const HeadRow& head, Lock lock, const Wait& wait) {
-    HEDDLE_TRY(session_->prepare(
-        {pg::kInsertFact, pg::kInsertFacts, pg::kInsertBody, pg::kIndexFacts, pg::kSetFlows, pg::kSetHead, pg::kCommit},
-        wait));
+    HEDDLE_TRY(session_->prepare({pg::kInsertFact, pg::kInsertFacts, pg::kInsertBody, pg::kReadFlow, pg::kIndexFacts,
+                                  pg::kSetFlows, pg::kSetHead, pg::kCommit},
+                                 wait));
     const std::string schema = kSchema.text();
     const Time time = now();
     // With the lock still to be taken all that is read here is right if the journal proves unchanged.
@@ -233,7 +235,7 @@ class Writer {
       sequencer_.learn(facts);
     }
     const auto count_of = [&](const std::string& flow) { return pg::facts_of(*session_, flow, wait); };
-    std::vector<NewRow> rows;
+    std::vector<NewRow> rows;  // not sent yet
     for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
       for (Job* const job : jobs) {
         HEDDLE_TRY(sequencer_.number(*job, count_of, [&](const NewRow& row) -> core::Result<void> {
@@ -241,18 +243,12 @@ class Writer {
           return {};
         }));
       }
-    }
-    // The facts first: with them comes the lock.
-    if (rows.size() > kFewRows) {
+      if (rows.size() < kManyRows) continue;
       HEDDLE_TRY(send_facts(rows, time, schema, wait));
-    } else {
-      for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
+      HEDDLE_TRY(session_->flush(wait));
+      rows.clear();
     }
-    for (const NewRow& row : rows) {
-      if (row.body_digest == nullptr || row.body_inline()) continue;
-      HEDDLE_TRY(session_->send(pg::kInsertBody,
-                                {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait));
-    }
+    HEDDLE_TRY(send_facts(rows, time, schema, wait));
     const bool index = sequencer_.index_due(connector_.index_every());
     if (index) HEDDLE_TRY(send_index(wait));
     if (index || head.schema < kSchema) HEDDLE_TRY(send_head(head.schema, wait));
@@ -311,6 +307,22 @@ class Writer {
   }
 
   core::Result<void> send_facts(const std::vector<NewRow>& rows, Time time, std::string_view schema, const Wait& wait) {
+    // The facts first: with them comes the lock.
+    if (rows.size() > kFewRows) {
+      HEDDLE_TRY(send_columns(rows, time, schema, wait));
+    } else {
+      for (const NewRow& row : rows) HEDDLE_TRY(send_fact(row, time, schema, wait));
+    }
+    for (const NewRow& row : rows) {
+      if (row.body_digest == nullptr || row.body_inline()) continue;
+      HEDDLE_TRY(session_->send(pg::kInsertBody,
+                                {Parameter::bytes(row.body_digest->raw()), Parameter::text(*row.draft->body)}, wait));
+    }
+    return {};
+  }
+
+  core::Result<void> send_columns(const std::vector<NewRow>& rows, Time time, std::string_view schema,
+                                  const Wait& wait) {
     using Type = Column::Type;
     std::vector<Column> columns;
     for (const Type type :

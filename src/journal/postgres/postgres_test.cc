@@ -17,6 +17,7 @@
 #include "heddle/core/check.h"
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/sqlite/sqlite.h"
+#include "session.h"
 #include "testing/backend.h"
 #include "testing/history.h"
 #include "testing/postgres_server.h"
@@ -201,6 +202,86 @@ TEST(Postgres, ABatchIsOneStatementATable) {
   EXPECT_EQ(seen(), "fact 2, flow 1, flow_index 1, journal 1; 2");
   EXPECT_EQ(store->read({}, {}).value().facts.size(), 102U);
   EXPECT_TRUE(verify(*store).ok());
+}
+
+// JRN-5: what is asked between the statements of a transaction is part of it, and an error of theirs is its error.
+TEST(Postgres, AsksInTheMiddleOfATransaction) {
+  constexpr Sql kInsert = "INSERT INTO heddle.list SELECT $1::bigint";
+  constexpr Sql kCount = "SELECT count(*) FROM heddle.list WHERE n >= $1::bigint";
+  PostgresBackend backend;
+  testing::run_sql(kDatabase, "CREATE SCHEMA heddle; CREATE TABLE heddle.list (n bigint PRIMARY KEY)");
+  std::unique_ptr<Session> session = Session::connect(backend.conninfo(), {}).value();
+  const auto send = [&](std::int64_t number) {
+    EXPECT_TRUE(session->send(kInsert, {Parameter::number(number)}, {}).ok());
+  };
+  const auto count = [&]() -> core::Result<std::int64_t> {
+    HEDDLE_ASSIGN(const Rows rows, session->run(kCount, {Parameter::number(0)}, {}));
+    return rows.number_at(0, 0);
+  };
+  const auto seen = [] { return ask("SELECT count(*)::text FROM heddle.list"); };
+  ASSERT_TRUE(session->prepare({kInsert, kCount}, {}).ok());
+  send(1);
+  send(2);
+  EXPECT_EQ(count().value(), 2);
+  EXPECT_EQ(count().value(), 2);
+  EXPECT_EQ(seen(), "0");
+  send(3);
+  EXPECT_EQ(count().value(), 3);
+  ASSERT_TRUE(session->finish({}).ok());
+  EXPECT_EQ(seen(), "3");
+  // The second of these is refused: so is what is asked after it, and nothing of it stays.
+  send(4);
+  send(2);
+  send(5);
+  const auto refused = count();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(session->state(), "23505") << refused.error().message();
+  ASSERT_TRUE(session->usable());
+  EXPECT_EQ(count().value(), 3);
+  send(6);
+  ASSERT_TRUE(session->finish({}).ok());
+  EXPECT_EQ(seen(), "4");
+  // What is not finished is rolled back with the session, also what the server has already done.
+  send(7);
+  EXPECT_EQ(count().value(), 5);
+  send(8);
+  ASSERT_TRUE(session->flush({}).ok());
+  session.reset();
+  testing::run_sql(kDatabase, "INSERT INTO heddle.list VALUES (7), (8)");  // waits for the end of the other's
+  EXPECT_EQ(seen(), "6");
+}
+
+// JRN-5: flows that nobody has heard of come while the facts before them are on their way to the server already.
+TEST(Postgres, CountsNewFlowsWhileItWrites) {
+  PostgresBackend backend;
+  backend.index_every = 50;
+  {
+    const auto store = backend.open();
+    for (int flow = 0; flow < 64; ++flow) {
+      ASSERT_TRUE(store->append_one({std::to_string(flow), "before", Kind::intent, "{}", {}}).ok());
+    }
+  }
+  const auto store = backend.open();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 64; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const std::string flow = std::to_string(i == 7 ? t : 1000 + t * 20 + i);
+        const auto appended = store->append_one({flow, "a", Kind::intent, "{}", {}});
+        EXPECT_TRUE(appended.ok()) << appended.error().message();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto verified = verify(*store);
+  EXPECT_TRUE(verified.ok()) << verified.error().message();
+  for (const char* flow : {"0", "63"}) {
+    Query query;
+    query.flow = flow;
+    const Page page = store->read(query, {}).value();
+    ASSERT_EQ(page.facts.size(), 2U);
+    EXPECT_EQ(page.facts[1].ordinal, 2U);
+  }
 }
 
 TEST(Postgres, WaitsForALockAndNoLonger) {

@@ -188,6 +188,7 @@ core::Result<Rows> Session::answer(const Wait& wait) {
     const char* const state = pq().result_error_field(result, PG_DIAG_SQLSTATE);
     error = core::make_error(state == nullptr ? Errc::disconnected : code_of(state), kStep,
                              first_line(pq().result_error_message(result)));
+    state_ = state == nullptr ? "" : state;
     pq().clear(result);
   }
   if (error && (error->code == Errc::disconnected || pq().status(connection_) == CONNECTION_BAD)) {
@@ -239,7 +240,27 @@ core::Result<void> Session::dispatch(Sql sql, std::initializer_list<Parameter> p
 
 core::Result<Rows> Session::run(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait) {
   HEDDLE_TRY(dispatch(sql, parameters, wait));
-  return answer(wait);
+  return pipeline_ ? answer_in_pipeline(wait) : answer(wait);
+}
+
+// Of the statement just sent, after those before it.
+core::Result<Rows> Session::answer_in_pipeline(const Wait& wait) {
+  if (pq().send_flush_request(connection_) == 0) return lost("the connection broke");
+  for (++unanswered_;; --unanswered_) {
+    auto rows = answer(wait);
+    if (rows.ok() && unanswered_ > 1) continue;
+    if (rows.ok()) {
+      unanswered_ = 0;
+      return rows;
+    }
+    if (usable()) {
+      // The server passes over everything up to the end of the pipeline, and rolls back there.
+      const std::string state = state_;
+      HEDDLE_TRY(finish(wait));
+      state_ = state;
+    }
+    return rows;
+  }
 }
 
 core::Result<void> Session::prepare(std::initializer_list<Sql> statements, const Wait& wait) {
@@ -257,9 +278,12 @@ core::Result<void> Session::send(Sql sql, std::initializer_list<Parameter> param
   if (!pipeline_) {
     if (pq().enter_pipeline_mode(connection_) == 0) return lost("the connection broke");
     pipeline_ = true;
+    unanswered_ = 0;
     state_.clear();
   }
-  return dispatch(sql, parameters, wait);  // libpq sends when it has 64 KiB
+  HEDDLE_TRY(dispatch(sql, parameters, wait));  // libpq sends when it has 64 KiB
+  ++unanswered_;
+  return {};
 }
 
 core::Result<void> Session::finish(const Wait& wait) {

@@ -80,17 +80,20 @@ class Session {
 
   [[nodiscard]] bool usable() const { return connection_ != nullptr; }
 
-  /// Runs one statement and waits for its answer. The server keeps the plan of each statement's text.
+  /// Runs one statement and waits for its answer. The server keeps the plan of each statement's text. After `send` it
+  /// is part of the same transaction; an error may then be that of a statement sent before, and all are rolled back.
   [[nodiscard]] core::Result<Rows> run(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
 
   /// For statements that are to be sent: preparing waits for an answer, which a pipeline has no place for.
   [[nodiscard]] core::Result<void> prepare(std::initializer_list<Sql> statements, const Wait& wait);
-  /// Takes a prepared statement to be sent; `finish` sends what has not gone yet and gets all answers, or the first
-  /// error, after which the server has passed over what followed. For many statements in one round trip. They are a
-  /// transaction unless one is open, and it is committed in `finish`.
+  /// Takes a prepared statement to be sent; `flush` sends what has not gone yet, so that the server begins with it;
+  /// `finish` gets all answers too, or the first error, after which the server has passed over what followed. For many
+  /// statements in one round trip. They are a transaction unless one is open, and it is committed in `finish`; without
+  /// `finish` only closing the session rolls it back.
   [[nodiscard]] core::Result<void> send(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
+  [[nodiscard]] core::Result<void> flush(const Wait& wait);
   [[nodiscard]] core::Result<void> finish(const Wait& wait);
-  /// SQLSTATE of the error that `finish` gave.
+  /// SQLSTATE of the error that `finish`, or `run` after `send`, gave.
   [[nodiscard]] const std::string& state() const { return state_; }
 
  private:
@@ -99,14 +102,15 @@ class Session {
   void close() noexcept;
   core::Result<void> dispatch(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
   core::Result<const char*> prepared(Sql sql, const Wait& wait);
-  core::Result<void> flush(const Wait& wait);
   core::Result<void> wait_for(short events, const Wait& wait);
   core::Result<PGresult*> next_result(const Wait& wait);
   core::Result<Rows> answer(const Wait& wait);
+  core::Result<Rows> answer_in_pipeline(const Wait& wait);
   core::Error lost(std::string_view what);
 
   PGconn* connection_;
   bool pipeline_ = false;
+  std::size_t unanswered_ = 0;  // statements of the pipeline
   std::string state_;
   std::vector<std::pair<const char*, std::string>> prepared_;  // by the text's address
 };

@@ -59,13 +59,13 @@ inline constexpr Sql kInsertFact =
     "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest,"
     " body) SELECT $1::bigint, $2::bigint, $3::bytea, $4::text, $5::bigint, $6::text, $7::text, $8::text, $9::text,"
     " $10::bytea, $11::text FROM pg_advisory_xact_lock(5207370951493185636)";
-// From $1 on, what is the same for all of them, and the rest column by column.
+// From $1 on, what is the same for all of them, and the rest column by column. Functions that give many values are in
+// step with each other here, and no table of theirs is made as there would be in FROM.
 inline constexpr Sql kInsertFacts =
     "INSERT INTO heddle.fact (sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest,"
-    " body) SELECT $1::bigint + n - 1, ordinal, checksum, $2::text, $3::bigint, flow, effect, kind, payload,"
-    " body_digest, body FROM pg_advisory_xact_lock(5207370951493185636), unnest($4::bigint[], $5::bytea[], $6::text[],"
-    " $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[])"
-    " WITH ORDINALITY AS row (ordinal, checksum, flow, effect, kind, payload, body_digest, body, n)";
+    " body) SELECT generate_series($1::bigint, $1::bigint + cardinality($4::bigint[]) - 1), unnest($4::bigint[]),"
+    " unnest($5::bytea[]), $2::text, $3::bigint, unnest($6::text[]), unnest($7::text[]), unnest($8::text[]),"
+    " unnest($9::text[]), unnest($10::bytea[]), unnest($11::text[]) FROM pg_advisory_xact_lock(5207370951493185636)";
 inline constexpr Sql kIndexFacts =
     "INSERT INTO heddle.flow_index (flow, last, sequences) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[])";
 inline constexpr Sql kSetFlows =
