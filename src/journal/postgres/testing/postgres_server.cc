@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace heddle::journal::testing {
@@ -61,7 +62,7 @@ pid_t run_as(uid_t uid, gid_t gid, const std::filesystem::path& folder, std::vec
 }  // namespace
 
 std::unique_ptr<PostgresServer> PostgresServer::start(std::string& reason, Storage storage) {
-  std::unique_ptr<PostgresServer> server(new PostgresServer);
+  std::unique_ptr<PostgresServer> server(new PostgresServer(storage));
   server->programs_ = find_programs();
   if (server->programs_.empty()) {
     reason = "no PostgreSQL server is installed (apt-get install postgresql)";
@@ -87,9 +88,19 @@ std::unique_ptr<PostgresServer> PostgresServer::start(std::string& reason, Stora
     reason = "no folder for the server can be made";
     return nullptr;
   }
-  const pid_t initdb = run_as(server->uid_, server->gid_, server->folder_,
-                              {server->programs_ / "initdb", "-D", server->folder_ / "data", "-U", "heddle", "-A",
-                               "trust", "-E", "UTF8", "--no-locale", "--no-sync", "--wal-segsize=1"});
+  std::vector<std::string> words{server->programs_ / "initdb",
+                                 "-D",
+                                 server->folder_ / "data",
+                                 "-U",
+                                 "heddle",
+                                 "-A",
+                                 "trust",
+                                 "-E",
+                                 "UTF8",
+                                 "--no-locale",
+                                 "--no-sync"};
+  if (storage == Storage::memory) words.emplace_back("--wal-segsize=1");
+  const pid_t initdb = run_as(server->uid_, server->gid_, server->folder_, std::move(words));
   int status = 0;
   if (::waitpid(initdb, &status, 0) != initdb || status != 0 || !server->start_again()) {
     reason = "the server does not start; its log is " + (server->folder_ / "log").string();
@@ -119,9 +130,19 @@ void PostgresServer::stop_at_once() {
 }
 
 bool PostgresServer::start_again() {
-  pid_ = run_as(uid_, gid_, folder_,
-                {programs_ / "postgres", "-D", folder_ / "data", "-k", folder_, "-c", "listen_addresses=", "-c",
-                 "recovery_init_sync_method=syncfs", "-c", "max_wal_size=32MB", "-c", "shared_buffers=16MB"});
+  std::vector<std::string> words{programs_ / "postgres",
+                                 "-D",
+                                 folder_ / "data",
+                                 "-k",
+                                 folder_,
+                                 "-c",
+                                 "listen_addresses=",
+                                 "-c",
+                                 "recovery_init_sync_method=syncfs"};
+  if (storage_ == Storage::memory) {
+    words.insert(words.end(), {"-c", "max_wal_size=32MB", "-c", "shared_buffers=16MB"});
+  }
+  pid_ = run_as(uid_, gid_, folder_, std::move(words));
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(240);
   while (std::chrono::steady_clock::now() < end) {
     if (::PQping(conninfo("postgres").c_str()) == PQPING_OK) return true;

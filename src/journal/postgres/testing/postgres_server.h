@@ -10,7 +10,8 @@
 
 namespace heddle::journal::testing {
 
-/// A server that syncs is what a journal asks for; in memory a sync costs nothing. Memory where there is enough of it.
+/// A server that syncs is what a journal asks for; in memory a sync costs nothing. `memory`: as small as a server can
+/// be, in memory where there is enough of it. `disk`: as PostgreSQL sets itself up, for what is measured.
 enum class Storage : std::uint8_t { memory, disk };
 
 class PostgresServer {
@@ -30,8 +31,9 @@ class PostgresServer {
   bool start_again();
 
  private:
-  PostgresServer() = default;
+  explicit PostgresServer(Storage storage) : storage_(storage) {}
 
+  Storage storage_;
   std::filesystem::path programs_;
   std::filesystem::path folder_;
   uid_t uid_ = 0;
