@@ -41,23 +41,41 @@ core::Result<void> check_name(std::string_view name, std::string_view what) {
   return {};
 }
 
-// The fixed part of what a checksum covers, and the length before each text, without an allocation.
-class Numbers {
+// What a checksum covers, hashed piece by piece: most of it is a few bytes long, and each call of the hash costs as
+// much.
+class Covered {
  public:
-  Numbers& put(std::uint64_t value, int bytes = 8) {
-    for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
-      bytes_[size_++] = static_cast<char>((value >> static_cast<unsigned>(shift)) & 0xFFU);
+  Covered& number(std::uint64_t value, unsigned bytes = 8) {
+    make_room(bytes);
+    for (unsigned left = bytes; left > 0; --left) gathered_[size_++] = static_cast<char>(value >> (left - 1) * 8);
+    return *this;
+  }
+  Covered& bytes(std::string_view bytes) {
+    make_room(bytes.size());
+    if (bytes.size() > gathered_.size()) {
+      sha_.add(bytes);
+    } else {
+      size_ += bytes.copy(gathered_.data() + size_, bytes.size());
     }
     return *this;
   }
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+  Covered& text(std::string_view text) { return number(text.size()).bytes(text); }
+  Digest finish() {
+    make_room(gathered_.size());
+    return sha_.finish();
+  }
 
  private:
-  std::array<char, 40> bytes_{};
+  void make_room(std::size_t bytes) {
+    if (bytes <= gathered_.size() - size_) return;
+    sha_.add({gathered_.data(), size_});
+    size_ = 0;
+  }
+
+  Sha256 sha_;
+  std::array<char, 512> gathered_;  // its first size_ bytes
   std::size_t size_ = 0;
 };
-
-void add_text(Sha256& sha, std::string_view text) { sha.add(Numbers().put(text.size()).view()).add(text); }
 
 }  // namespace
 
@@ -93,22 +111,20 @@ core::Result<void> check_draft(const Draft& draft) {
 }
 
 Digest chain(const Digest& previous, const FactView& fact) {
-  Sha256 sha;
-  sha.add(previous.raw())
-      .add(Numbers()
-               .put(fact.sequence)
-               .put(fact.ordinal)
-               .put(static_cast<std::uint64_t>(fact.time.time_since_epoch().count()))
-               .put(fact.schema.major_version, 4)
-               .put(fact.schema.minor_version, 4)
-               .put(fact.schema.patch_version, 4)
-               .view());
-  add_text(sha, fact.flow);
-  add_text(sha, fact.effect);
-  add_text(sha, fact.kind);
-  add_text(sha, fact.payload);
-  if (fact.body != nullptr) sha.add(fact.body->raw());
-  return sha.finish();
+  Covered covered;
+  covered.bytes(previous.raw())
+      .number(fact.sequence)
+      .number(fact.ordinal)
+      .number(static_cast<std::uint64_t>(fact.time.time_since_epoch().count()))
+      .number(fact.schema.major_version, 4)
+      .number(fact.schema.minor_version, 4)
+      .number(fact.schema.patch_version, 4)
+      .text(fact.flow)
+      .text(fact.effect)
+      .text(fact.kind)
+      .text(fact.payload);
+  if (fact.body != nullptr) covered.bytes(fact.body->raw());
+  return covered.finish();
 }
 
 }  // namespace heddle::journal

@@ -1,6 +1,6 @@
 #include "heddle/journal/core/json_text.h"
 
-#include <array>
+#include <bitset>
 
 #include "heddle/core/text.h"
 
@@ -57,7 +57,7 @@ class Scanner {
 
   // A value and whatever it holds. One bit a level says whether the level is an object.
   bool value() {
-    std::array<bool, kMaxJsonDepth> object{};
+    std::bitset<kMaxJsonDepth> object;
     std::size_t depth = 0;
     for (;;) {
       blanks();

@@ -75,10 +75,11 @@ class Writer {
       HEDDLE_ASSIGN(const std::vector<Fact> facts, facts_from(scan_, head, *unknown));
       sequencer_.learn(facts);
     }
+    insert_.text(4, schema).integer(5, time.time_since_epoch().count());  // the same for all rows
     const auto count_of = [this](const std::string& flow) { return facts_of(*connection_, flow_, flow); };
     for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
       for (Job* const job : jobs) {
-        HEDDLE_TRY(sequencer_.number(*job, count_of, [&](const NewRow& row) { return insert(row, time, schema); }));
+        HEDDLE_TRY(sequencer_.number(*job, count_of, [this](const NewRow& row) { return insert(row); }));
       }
     }
     if (sequencer_.index_due(index_every_)) HEDDLE_TRY(write_index());
@@ -103,28 +104,22 @@ class Writer {
     return {};
   }
 
-  core::Result<void> insert(const NewRow& row, Time time, std::string_view schema) {
+  core::Result<void> insert(const NewRow& row) {
     const Draft& draft = *row.draft;
     insert_.integer(1, static_cast<std::int64_t>(row.sequence))
         .integer(2, static_cast<std::int64_t>(row.ordinal))
         .blob(3, row.checksum.raw())
-        .text(4, schema)
-        .integer(5, time.time_since_epoch().count())
         .text(6, draft.flow)
         .text(7, draft.effect)
         .text(8, kind_name(draft.kind))
-        .text(9, draft.payload)
-        .null(10)
-        .null(11);
-    if (row.body_digest != nullptr) {
-      insert_.blob(10, row.body_digest->raw());
-      if (row.body_inline()) {
-        insert_.text(11, *draft.body);
-      } else {
-        const core::Result<void> body = insert_body_.blob(1, row.body_digest->raw()).text(2, *draft.body).run();
-        insert_body_.reset();
-        HEDDLE_TRY(body);
-      }
+        .text(9, draft.payload);
+    if (row.body_digest == nullptr) {
+      insert_.null(10).null(11);
+    } else if (row.body_inline()) {
+      insert_.blob(10, row.body_digest->raw()).text(11, *draft.body);
+    } else {
+      insert_.blob(10, row.body_digest->raw()).null(11);
+      HEDDLE_TRY(insert_body_.blob(1, row.body_digest->raw()).text(2, *draft.body).run());
     }
     return insert_.run();
   }
