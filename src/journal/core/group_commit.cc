@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <limits>
 #include <optional>
 #include <stop_token>
+#include <thread>
 
 namespace heddle::journal {
 namespace {
@@ -68,10 +70,15 @@ core::Result<Receipt> GroupCommit::append(std::span<const Draft> drafts, const W
     self.body_digests.push_back(draft.body ? sha256(*draft.body) : Digest());
     self.bytes += draft.payload.size() + (draft.body ? draft.body->size() : 0);
   }
+  bool watches = false;
   {
     const std::lock_guard lock(mutex_);
     // The first to come after the commit under way is the one to lead the next.
-    self.bed = queue_.empty() && !open_ ? &self.own : &rounds_[round_ % kRounds];
+    const bool leads_next = queue_.empty() && !open_;
+    watches =
+        quick_ && most_watchers_ != 0 && (leads_next || watching_.load(std::memory_order_relaxed) < most_watchers_);
+    if (watches) watching_.fetch_add(1, std::memory_order_relaxed);
+    self.bed = leads_next ? &self.own : &rounds_[round_ % kRounds];
     queue_.push_back(&self);
     queued_.store(queue_.size(), std::memory_order_relaxed);
     if (!led_) {
@@ -79,6 +86,7 @@ core::Result<Receipt> GroupCommit::append(std::span<const Draft> drafts, const W
       self.set(leading);
     }
   }
+  if (watches) watch(self, wait);
   if (self.state() == queued) {
     std::optional<std::stop_callback<std::function<void()>>> poke;
     if (wait.stop.stop_possible()) {
@@ -114,6 +122,18 @@ core::Result<Receipt> GroupCommit::append(std::span<const Draft> drafts, const W
   return self.receipt;
 }
 
+// Instead of sleeping, for a while. Its processor is for whoever wants it.
+void GroupCommit::watch(const Waiter& self, const Wait& wait) {
+  const core::Deadline end = core::Deadline::earlier(core::Deadline::after(kWatch), wait.deadline);
+  while (self.state() == queued && !end.passed() && !wait.stop.stop_requested()) ::sched_yield();
+  watching_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::size_t GroupCommit::most_watchers() {
+  constexpr std::size_t kProcessors = 4;
+  return std::thread::hardware_concurrency() <= kProcessors ? std::numeric_limits<std::size_t>::max() : kProcessors;
+}
+
 // Under the mutex.
 void GroupCommit::take(Batch& batch) {
   while (!queue_.empty()) {
@@ -136,6 +156,7 @@ void GroupCommit::take(Batch& batch) {
 void GroupCommit::close(Batch& batch) {
   if (batch.closed_) return;
   batch.closed_ = true;
+  batch.closed_at_ = core::Clock::now();
   open_ = false;
   ++round_;
 }
@@ -164,11 +185,13 @@ void GroupCommit::lead(Waiter& self, const Wait& wait) {
 
   const CommitResult result = commit_(batch, wait);
   if (result.status != CommitResult::Status::durable) self.error = result.error;
+  const core::Duration rest = core::Clock::now() - batch.closed_at_;
 
   Sleepers next;
   {
     const std::lock_guard lock(mutex_);
     close(batch);
+    quick_ = rest <= kQuick;
     if (result.status == CommitResult::Status::not_begun) {
       for (; batch.jobs_.size() > 1; batch.jobs_.pop_back()) {
         auto* const waiter = static_cast<Waiter*>(batch.jobs_.back());

@@ -1,6 +1,7 @@
 #include "heddle/journal/core/group_commit.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -249,9 +250,13 @@ TEST(GroupCommit, ALeaderThatGivesUpFailsAlone) {
   EXPECT_GE(stored, 4);
 }
 
-TEST(GroupCommit, ManyThreadsAllGetTheirOwnReceipt) {
+class EachWaiting : public ::testing::TestWithParam<GroupCommit::Waiting> {};
+INSTANTIATE_TEST_SUITE_P(GroupCommit, EachWaiting,
+                         ::testing::Values(GroupCommit::Waiting::watching, GroupCommit::Waiting::sleeping));
+
+TEST_P(EachWaiting, ManyThreadsAllGetTheirOwnReceipt) {
   Gate gate;
-  GroupCommit group([&](Batch& batch, const Wait& wait) { return gate.commit(batch, wait); });
+  GroupCommit group([&](Batch& batch, const Wait& wait) { return gate.commit(batch, wait); }, GetParam());
   std::vector<std::atomic<int>> taken(64 * 100 + 1);
   std::vector<std::thread> threads;
   threads.reserve(64);
@@ -265,6 +270,42 @@ TEST(GroupCommit, ManyThreadsAllGetTheirOwnReceipt) {
   }
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 1; i < taken.size(); ++i) EXPECT_EQ(taken[i], 1) << i;
+}
+
+core::Duration cpu_of_this_thread() {
+  timespec time{};
+  EXPECT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Quick commits are watched, and one that proves slow is slept through all the same.
+TEST(GroupCommit, ASlowCommitIsNotWatched) {
+  std::atomic<bool> slow{false};
+  std::atomic<bool> entered{false};
+  GroupCommit group([&](Batch& batch, const Wait&) {
+    while (!batch.more().empty()) {
+    }
+    entered = true;
+    if (slow) std::this_thread::sleep_for(400ms);
+    return CommitResult{};
+  });
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(append(group).ok());
+  for (int round = 0; round < 2; ++round) {
+    slow = true;
+    entered = false;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        const core::Duration before = cpu_of_this_thread();
+        EXPECT_TRUE(append(group).ok());
+        EXPECT_LT(cpu_of_this_thread() - before, 100ms);
+      });
+      while (i == 0 && !entered) std::this_thread::sleep_for(100us);
+    }
+    std::this_thread::sleep_for(50ms);
+    slow = false;
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 }  // namespace

@@ -383,7 +383,9 @@ class PostgresStore final : public Store {
   PostgresStore(Connector connector, std::unique_ptr<Session> session)
       : connector_(std::move(connector)),
         writer_(connector_, std::move(session)),
-        group_([this](Batch& batch, const Wait& wait) { return writer_.commit(batch, wait); }) {}
+        // The server may be on this machine, and have use for its processors.
+        group_([this](Batch& batch, const Wait& wait) { return writer_.commit(batch, wait); },
+               GroupCommit::Waiting::sleeping) {}
 
   core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait) override {
     if (connector_.mode() == PostgresMode::read_only) {

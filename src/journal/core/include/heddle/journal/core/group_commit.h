@@ -6,6 +6,11 @@
 // who queues up for the next commit on another. So nobody is woken in vain and no wake-up is a system call of its own;
 // waking all sleepers to look for themselves costs half the throughput at 64 threads, and a call for each of them a
 // quarter.
+//
+// Where commits are quick, threads do not sleep but watch: they yield their processor again and again until the commit
+// is done. To sleep and be woken costs a thread more than that, and to wake a processor up more than both; what it
+// takes is time of processors that would be idle. As many as like to watch on up to four processors, where they take
+// turns; where there are more, four threads and the one that leads the next commit.
 #pragma once
 
 #include <array>
@@ -61,6 +66,7 @@ class Batch {
   std::size_t facts_ = 0;
   std::size_t bytes_ = 0;
   bool closed_ = false;
+  core::TimePoint closed_at_ = core::Clock::now();  // or when it began
 };
 
 /// Thread-safe. `commit` is called by one thread at a time, without a lock held, with the leader's Wait.
@@ -68,7 +74,11 @@ class GroupCommit {
  public:
   using Commit = std::function<CommitResult(Batch& batch, const Wait& wait)>;
 
-  explicit GroupCommit(Commit commit) : commit_(std::move(commit)) {}
+  /// How threads wait for a commit. `watching` is for commits that leave processors idle, and no other process at work.
+  enum class Waiting : std::uint8_t { watching, sleeping };
+
+  explicit GroupCommit(Commit commit, Waiting waiting = Waiting::watching)
+      : commit_(std::move(commit)), most_watchers_(waiting == Waiting::watching ? most_watchers() : 0) {}
 
   [[nodiscard]] core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait);
 
@@ -77,6 +87,10 @@ class GroupCommit {
   static constexpr std::size_t kMaxBatchBytes = std::size_t{16} << 20;
   /// Several times what a thread takes from its wake-up to its next append.
   static constexpr auto kPause = std::chrono::microseconds(20);
+  /// A commit is quick when it takes no longer than this from the last append that it takes to its end. After a quick
+  /// one threads watch the next, each at most for kWatch.
+  static constexpr auto kQuick = std::chrono::microseconds(300);
+  static constexpr auto kWatch = std::chrono::milliseconds(1);
 
  private:
   friend class Batch;
@@ -86,6 +100,8 @@ class GroupCommit {
 
   void wake(const Sleepers& sleepers);
   static void wake_round(FutexWord& round);
+  void watch(const Waiter& self, const Wait& wait);
+  static std::size_t most_watchers();
   void lead(Waiter& self, const Wait& wait);
   void take(Batch& batch);
   void close(Batch& batch);
@@ -96,6 +112,9 @@ class GroupCommit {
   std::mutex mutex_;
   std::deque<Waiter*> queue_;
   bool led_ = false;
+  bool quick_ = false;               // was the last commit?
+  const std::size_t most_watchers_;  // besides the one that leads next; 0: nor does that
+  std::atomic<std::size_t> watching_{0};
   bool open_ = false;        // who comes now may still join the commit under way
   std::uint32_t round_ = 0;  // commits that have taken all they take
   std::array<FutexWord, kRounds> rounds_{};
