@@ -18,6 +18,8 @@ def sequences(packed):
         if byte < 128:
             numbers.append(numbers[-1] + number)
             number, shift = 0, 0
+    if shift or len(numbers) == 1:
+        sys.exit("a row of table flow_index is no list of sequences")
     return numbers[1:]
 
 
@@ -26,11 +28,12 @@ def main(path):
     db.text_factory = bytes  # what was written, byte for byte
     if db.execute("PRAGMA application_id").fetchone()[0] != 0x48444C4A:
         sys.exit(f"{path}: no journal")
-    if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'flow_index'").fetchone()[0]:
-        sys.exit(f"{path}: a build from before the first release made this journal")
-    schema, last, newest, border = db.execute("SELECT schema, last, checksum, indexed FROM journal").fetchone()
+    schema = db.execute("SELECT schema FROM journal").fetchone()[0]
     if int(schema.split(b".")[0]) > 1:
         sys.exit(f"{path}: schema {schema.decode()}, and this program reads 1.x")
+    if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'flow_index'").fetchone()[0]:
+        sys.exit(f"{path}: a build from before the first release made this journal")
+    last, newest, border = db.execute("SELECT last, checksum, indexed FROM journal").fetchone()
     before, ordinals, count = bytes(32), {}, 0
     index = {}
     for sequence, ordinal, checksum, version, time, flow, effect, kind, payload, digest, body in db.execute(

@@ -66,6 +66,7 @@ core::Result<std::vector<std::uint64_t>> IndexCheck::take_row(std::string_view f
   flow_ = flow;
   last_ = sequences.back();
   listed_ += sequences.size();
+  if (listed_ > indexed_) return differs();
   facts_[flow_] += sequences.size();
   return sequences;
 }

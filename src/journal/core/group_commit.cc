@@ -131,7 +131,8 @@ void GroupCommit::watch(const Waiter& self, const Wait& wait) {
 
 std::size_t GroupCommit::most_watchers() {
   constexpr std::size_t kProcessors = 4;
-  return std::thread::hardware_concurrency() <= kProcessors ? std::numeric_limits<std::size_t>::max() : kProcessors;
+  const std::size_t processors = std::thread::hardware_concurrency();  // 0: not known
+  return processors >= 1 && processors <= kProcessors ? std::numeric_limits<std::size_t>::max() : kProcessors;
 }
 
 // Under the mutex.

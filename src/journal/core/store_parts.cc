@@ -190,9 +190,9 @@ core::Error PageReader::missing(std::uint64_t sequence) {
 }
 
 core::Result<std::vector<std::uint64_t>> PageReader::take_index_row(std::int64_t last, std::string_view packed) {
+  if (last > static_cast<std::int64_t>(end_.indexed)) return damaged_fact(last, "the index of flows has it too early");
   HEDDLE_ASSIGN(std::vector<std::uint64_t> sequences, unpack_sequences(packed, last));
-  if (std::exchange(index_begun_, true)) return sequences;
-  // Of what is before the page only the last fact is looked at, whose ordinal is the one before the page's first.
+  // Of what is before the page only a row's last fact is looked at: its ordinal is the one before the next.
   const auto from = std::lower_bound(sequences.begin(), sequences.end(), from_);
   if (from != sequences.begin()) sequences.erase(sequences.begin(), from - 1);
   return sequences;
@@ -202,7 +202,7 @@ core::Result<void> PageReader::check_indexed_row(const FactRow& row) {
   const auto sequence = static_cast<std::uint64_t>(row.sequence);
   if (row.sequence < 1 || sequence <= last_sequence_) return damaged_fact(row.sequence, "it is out of order");
   if (sequence > end_.indexed) return damaged_fact(row.sequence, "the index of flows has it too early");
-  if (last_sequence_ == 0 && sequence < from_) last_ordinal_.reset();
+  if (sequence < from_) last_ordinal_.reset();
   last_checksum_ = {};
   if (sequence == 1) return {};
   if (!row.previous) return damaged_fact(row.sequence, "the fact before it is missing");

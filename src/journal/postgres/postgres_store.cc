@@ -50,7 +50,6 @@ core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wa
   };
   if (fsync == 0) return unsupported("the server runs with fsync=off, so nothing would be durable; turn it on");
   if (utf8 == 0) return unsupported("the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
-  if (there != 0 && indexed == 0) return made_before_release("the schema heddle of the database");
   if (there == 0) {
     if (mode != PostgresMode::create) {
       return core::make_error(Errc::not_found, "open the journal",
@@ -58,6 +57,12 @@ core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wa
     }
     HEDDLE_TRY(make_tables(session, wait));
   }
+  HEDDLE_ASSIGN(const Rows version, session.run(pg::kReadSchema, {}, wait));
+  if (version.count() == 1) {
+    const auto readable = readable_schema(version.bytes_at(0, 0));
+    if (!readable.ok()) return readable.error();
+  }
+  if (there != 0 && indexed == 0) return made_before_release("the schema heddle of the database");
   const auto head = pg::head_of(session.run(pg::kReadHead, {}, wait));
   if (!head.ok()) return head.error();
   return {};
@@ -158,7 +163,9 @@ class Writer {
         known_ = HeadRow{std::max(head.value().schema, kSchema), sequencer_.head(), sequencer_.indexed()};
         return {};
       }
-      if (guess && session_->usable() && guessed_wrong(written.error())) continue;
+      // What was sent must not be committed by whatever comes next.
+      if (session_->in_pipeline()) session_.reset();
+      if (guess && session_ != nullptr && session_->usable() && guessed_wrong(written.error())) continue;
       if (commit_sent_ && written.error().code == Errc::disconnected) {
         auto found = was_committed(patience, locked);
         if (!found.ok()) {
@@ -219,7 +226,7 @@ class Writer {
     return head;
   }
 
-  // All of a batch and its commit, in one round trip.
+  // All of a batch and its commit, in one round trip, and one more for each flow that is not known.
   core::Result<void> write(Batch& batch, const HeadRow& head, Lock lock, const Wait& wait) {
     HEDDLE_TRY(session_->prepare({pg::kInsertFact, pg::kInsertFacts, pg::kInsertBody, pg::kReadFlow, pg::kIndexFacts,
                                   pg::kSetFlows, pg::kSetHead, pg::kCommit},

@@ -335,7 +335,8 @@ TEST(Postgres, RefusesAJournalFromBeforeTheFirstRelease) {
   run_sql(kDatabase,
           "CREATE SCHEMA heddle; CREATE TABLE heddle.fact (sequence bigint PRIMARY KEY, flow text NOT NULL);"
           "CREATE TABLE heddle.journal (id integer PRIMARY KEY, schema text NOT NULL, last bigint NOT NULL,"
-          " checksum bytea NOT NULL); CREATE INDEX fact_flow ON heddle.fact (flow, sequence)");
+          " checksum bytea NOT NULL); CREATE INDEX fact_flow ON heddle.fact (flow, sequence);"
+          "INSERT INTO heddle.journal VALUES (1, '1.0.0', 0, '')");
   for (const PostgresMode mode : {PostgresMode::create, PostgresMode::existing, PostgresMode::read_only}) {
     const auto refused = open_postgres(backend.conninfo(), {mode, 1s});
     ASSERT_FALSE(refused.ok());
@@ -343,6 +344,9 @@ TEST(Postgres, RefusesAJournalFromBeforeTheFirstRelease) {
     EXPECT_NE(refused.error().message().find("before the first release"), std::string::npos)
         << refused.error().message();
   }
+  // A newer one may have other tables too, and is told apart.
+  run_sql(kDatabase, "UPDATE heddle.journal SET schema = '2.0.0'");
+  EXPECT_NE(backend.try_open().error().message().find("2.0.0"), std::string::npos);
 }
 
 // Threads append while `disturb` does its worst; every acknowledged fact is there once, in each thread's order.

@@ -49,9 +49,9 @@ core::Result<void> scan(Session& session, PageReader& page, const BodyOf& body_o
     HEDDLE_ASSIGN(const Rows rows, session.run(kScan, {Parameter::number(from)}, wait));
     for (int row = 0; row < rows.count(); ++row) {
       HEDDLE_ASSIGN(const FactRow fact, fact_row(rows, row, false));
-      from = fact.sequence + 1;
       HEDDLE_ASSIGN(const PageReader::Next next, page.take(fact, body_of));
       if (next == PageReader::Next::page_is_full) return {};
+      from = fact.sequence + 1;
     }
     if (rows.count() < kRowsAtOnce) return {};
   }
@@ -95,10 +95,10 @@ core::Result<void> read_index(Session& session, const Query& query, const HeadRo
                   session.run(kIndexOfFlow, {Parameter::text(*query.flow), Parameter::number(from)}, wait));
     for (int row = 0; row < rows.count(); ++row) {
       HEDDLE_ASSIGN(const std::int64_t last, rows.number_at(row, 0));
-      from = last + 1;
       HEDDLE_ASSIGN(const std::vector<std::uint64_t> sequences, page.take_index_row(last, rows.bytes_at(row, 1)));
       HEDDLE_TRY(take_facts(session, sequences, page, body_of, wait));
       if (page.full()) return {};
+      from = last + 1;
     }
     if (rows.count() < kRowsAtOnce) return page.end_of_index(static_cast<std::uint64_t>(facts));
   }
@@ -147,14 +147,13 @@ class EntryCheck {
 };
 
 core::Result<void> check_index(Session& session, std::uint64_t indexed, const Wait& wait) {
-  constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min();
-  // What a statement gives after (text, number), page by page.
+  // What a statement gives, page by page; each begins with the last row of the one before it.
   const auto each = [&](Sql sql, const auto& take) -> core::Result<void> {
     std::string text;
-    std::int64_t number = kBeforeAll;
-    for (;;) {
+    std::int64_t number = std::numeric_limits<std::int64_t>::min();
+    for (int first = 0;; first = 1) {
       HEDDLE_ASSIGN(const Rows rows, session.run(sql, {Parameter::text(text), Parameter::number(number)}, wait));
-      for (int row = 0; row < rows.count(); ++row) {
+      for (int row = first; row < rows.count(); ++row) {
         text = rows.bytes_at(row, 0);
         HEDDLE_ASSIGN(number, rows.number_at(row, 1));
         HEDDLE_TRY(take(rows, row, text, number));
@@ -164,12 +163,12 @@ core::Result<void> check_index(Session& session, std::uint64_t indexed, const Wa
   };
   IndexCheck check(indexed);
   EntryCheck entries(session, wait);
-  HEDDLE_TRY(each(kIndexAfter, [&](const Rows& rows, int row, std::string_view flow, std::int64_t last) {
+  HEDDLE_TRY(each(kIndexFrom, [&](const Rows& rows, int row, std::string_view flow, std::int64_t last) {
     const auto sequences = check.take_row(flow, last, rows.bytes_at(row, 2));
     return sequences.ok() ? entries.add(flow, sequences.value()) : sequences.error();
   }));
   HEDDLE_TRY(entries.finish());
-  HEDDLE_TRY(each(kFlowsAfter, [&](const Rows&, int, std::string_view flow, std::int64_t facts) {
+  HEDDLE_TRY(each(kFlowsFrom, [&](const Rows&, int, std::string_view flow, std::int64_t facts) {
     return check.take_count(flow, facts);
   }));
   return check.finish();
@@ -208,6 +207,9 @@ core::Result<std::uint64_t> facts_of(Session& session, std::string_view flow, co
   HEDDLE_ASSIGN(const Rows rows, session.run(kReadFlow, {Parameter::text(flow)}, wait));
   if (rows.count() == 0) return 0U;
   HEDDLE_ASSIGN(const std::int64_t facts, rows.number_at(0, 0));
+  if (facts < 1) {
+    return core::make_error(core::Errc::damaged, "read the journal", "a flow has less than one fact");
+  }
   return static_cast<std::uint64_t>(facts);
 }
 

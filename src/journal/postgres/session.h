@@ -79,9 +79,12 @@ class Session {
   ~Session() { close(); }
 
   [[nodiscard]] bool usable() const { return connection_ != nullptr; }
+  /// Is there something sent that `finish` would commit?
+  [[nodiscard]] bool in_pipeline() const { return connection_ != nullptr && pipeline_; }
 
   /// Runs one statement and waits for its answer. The server keeps the plan of each statement's text. After `send` it
-  /// is part of the same transaction; an error may then be that of a statement sent before, and all are rolled back.
+  /// is part of the same transaction; an error may then be that of a statement sent before, and ends the pipeline as
+  /// `finish` does when there is one.
   [[nodiscard]] core::Result<Rows> run(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
 
   /// For statements that are to be sent: preparing waits for an answer, which a pipeline has no place for.
@@ -93,7 +96,7 @@ class Session {
   [[nodiscard]] core::Result<void> send(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
   [[nodiscard]] core::Result<void> flush(const Wait& wait);
   [[nodiscard]] core::Result<void> finish(const Wait& wait);
-  /// SQLSTATE of the error that `finish`, or `run` after `send`, gave.
+  /// SQLSTATE of the newest error; nothing since a pipeline began without one.
   [[nodiscard]] const std::string& state() const { return state_; }
 
  private:

@@ -19,9 +19,10 @@ inline constexpr Sql kMakeFact =
     " kind text NOT NULL, payload text NOT NULL, body_digest bytea, body text)";
 inline constexpr Sql kMakeBody =
     "CREATE TABLE IF NOT EXISTS heddle.body (digest bytea PRIMARY KEY, text text NOT NULL)";
-inline constexpr Sql kMakeFlow = "CREATE TABLE IF NOT EXISTS heddle.flow (id text PRIMARY KEY, facts bigint NOT NULL)";
+inline constexpr Sql kMakeFlow =
+    "CREATE TABLE IF NOT EXISTS heddle.flow (id text COLLATE \"C\" PRIMARY KEY, facts bigint NOT NULL)";
 inline constexpr Sql kMakeFlowIndex =
-    "CREATE TABLE IF NOT EXISTS heddle.flow_index (flow text, last bigint, sequences bytea NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS heddle.flow_index (flow text COLLATE \"C\", last bigint, sequences bytea NOT NULL,"
     " PRIMARY KEY (flow, last))";
 // Last: where it is, everything is.
 inline constexpr Sql kMakeJournal =
@@ -31,13 +32,16 @@ inline constexpr Sql kMakeHead =
     "INSERT INTO heddle.journal (id, schema, last, checksum, indexed) VALUES (1, $1::text, 0, $2::bytea, 0)"
     " ON CONFLICT DO NOTHING";
 
-// Of the session that writes. What a write sends in one go is a transaction without a BEGIN, of the kind that these
-// make it. Somebody else who is writing is waited for where that wait is the caller's (kAwaitLock), not here. No plan
-// depends on the values, and looking for a better one takes longer than running it.
+// Of the session that writes. What a write sends up to its `finish` is a transaction without a BEGIN, of the kind that
+// these make it. The server looks after half a minute whether a silent writer is still there: one that vanished in the
+// middle holds the lock. Somebody else who is writing is waited for where that wait is the caller's (kAwaitLock), not
+// here. No plan depends on the values, and looking for a better one takes longer than running it.
 inline constexpr Sql kWriter =
     "SELECT set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('default_transaction_read_only', 'off', false), set_config('lock_timeout', '1ms', false),"
-    " set_config('plan_cache_mode', 'force_generic_plan', false)";
+    " set_config('plan_cache_mode', 'force_generic_plan', false), set_config('tcp_keepalives_idle', '15', false),"
+    " set_config('tcp_keepalives_interval', '5', false), set_config('tcp_keepalives_count', '3', false),"
+    " set_config('tcp_user_timeout', '30000', false)";
 inline constexpr Sql kAwaitLock = "SET LOCAL lock_timeout = 0";
 
 inline constexpr Sql kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
@@ -79,6 +83,7 @@ inline constexpr Sql kInsertBody =
 inline constexpr Sql kReadBody = "SELECT text FROM heddle.body WHERE digest = $1::bytea";
 inline constexpr Sql kChecksumOf = "SELECT checksum FROM heddle.fact WHERE sequence = $1::bigint";
 
+inline constexpr Sql kReadSchema = "SELECT schema FROM heddle.journal WHERE id = 1";
 inline constexpr Sql kReadFlow = "SELECT facts FROM heddle.flow WHERE id = $1::text";
 // Is the fact at the border $1 in the index?
 inline constexpr Sql kReadBorder =
@@ -106,12 +111,12 @@ inline constexpr Sql kFactsAt =
     " WHERE f.sequence = ANY ($1::bigint[]) ORDER BY f.sequence";
 inline constexpr int kRowsAtOnce = 500;
 
-// The whole index after row ($1, $2), and all counts after flow $1, which has $2 facts. A flow's id may be empty.
-inline constexpr Sql kIndexAfter =
-    "SELECT flow, last, sequences FROM heddle.flow_index WHERE (flow, last) > ($1::text, $2::bigint)"
+// The whole index from row ($1, $2) on, and all counts from flow $1 on, which has $2 facts.
+inline constexpr Sql kIndexFrom =
+    "SELECT flow, last, sequences FROM heddle.flow_index WHERE (flow, last) >= ($1::text, $2::bigint)"
     " ORDER BY flow, last LIMIT 500";
-inline constexpr Sql kFlowsAfter =
-    "SELECT id, facts FROM heddle.flow WHERE (id, facts) > ($1::text, $2::bigint) ORDER BY id LIMIT 500";
+inline constexpr Sql kFlowsFrom =
+    "SELECT id, facts FROM heddle.flow WHERE (id, facts) >= ($1::text, $2::bigint) ORDER BY id LIMIT 500";
 // How many of these facts are there and of these flows?
 inline constexpr Sql kCountFacts =
     "SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS i (sequence, flow) JOIN heddle.fact AS f"

@@ -102,8 +102,6 @@ core::Result<void> recognise(Connection& connection) {
   // A journal only grows: a free page is damage, and SQLite would put new facts over whatever it points to.
   HEDDLE_ASSIGN(const std::int64_t free_pages, connection.number(kCountFreePages));
   if (free_pages != 0) return connection.damaged("the file has free pages, which a journal never has");
-  HEDDLE_ASSIGN(const std::int64_t flow_indexes, connection.number(kCountFlowIndexes));
-  if (flow_indexes == 0) return made_before_release(connection.path());
   HEDDLE_ASSIGN(Statement statement, connection.prepare(kReadSchema));
   HEDDLE_ASSIGN(const bool row, statement.step());
   if (!row) return connection.damaged("its first table is empty");
@@ -114,6 +112,8 @@ core::Result<void> recognise(Connection& connection) {
     error.context = connection.path() + ": " + error.context;
     return error;
   }
+  HEDDLE_ASSIGN(const std::int64_t flow_indexes, connection.number(kCountFlowIndexes));
+  if (flow_indexes == 0) return made_before_release(connection.path());
   return {};
 }
 

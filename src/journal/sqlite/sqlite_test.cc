@@ -131,6 +131,9 @@ TEST(Sqlite, RefusesAJournalFromBeforeTheFirstRelease) {
       EXPECT_NE(refused.error().message().find("before the first release"), std::string::npos);
       EXPECT_NE(refused.error().message().find(folder.file()), std::string::npos) << refused.error().message();
     }
+    // A newer one may have other tables too, and is told apart.
+    run_sql(folder.file(), "UPDATE journal SET schema = '2.0.0'");
+    EXPECT_NE(open_sqlite(folder.file()).error().message().find("2.0.0"), std::string::npos);
   }
 }
 

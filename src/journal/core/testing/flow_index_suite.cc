@@ -155,6 +155,8 @@ TEST_F(FlowIndex, NoticesWhenItLies) {
     EXPECT_TRUE(lies("UPDATE flow_index SET flow = 'h'" + which, "UPDATE flow_index SET flow = 'f'" + which));
     EXPECT_TRUE(
         lies("UPDATE flow_index SET last = 50" + which, "UPDATE flow_index SET last = " + last + " WHERE last = 50"));
+    EXPECT_TRUE(lies("UPDATE flow_index SET last = 9223372036854775807" + which,
+                     "UPDATE flow_index SET last = " + last + " WHERE last > 50"));
     const std::uint64_t end = sequences.back();
     // One less, another flow's, one too many, one of another row, one that is not there, none, and what is no row.
     for (const std::string& wrong :
@@ -183,11 +185,38 @@ TEST_F(FlowIndex, NoticesWhenItLies) {
         mine);
   }
   EXPECT_FALSE(lies("INSERT INTO flow (id, facts) VALUES ('h', 1)", "DELETE FROM flow WHERE id = 'h'"));
+  EXPECT_FALSE(
+      lies("INSERT INTO flow (id, facts) VALUES ('', -9223372036854775808)", "DELETE FROM flow WHERE id = ''"));
+  EXPECT_FALSE(lies("INSERT INTO flow_index (flow, last, sequences) VALUES ('', -9223372036854775808, " +
+                        backend_->blob("\x01") + ")",
+                    "DELETE FROM flow_index WHERE flow = ''"));
   // The end of the index. Where it says less than there is, all of the rest is looked through.
   for (const char* wrong : {"7", "9", "10", "11", "12", "-1"}) {
     EXPECT_TRUE(lies(std::string("UPDATE journal SET indexed = ") + wrong, "UPDATE journal SET indexed = 8")) << wrong;
   }
   EXPECT_EQ(of_flow(*store, query), before);
+}
+
+// JRN-1: of a long row of the index a page takes what it is about, so that a flow is not read anew for each page.
+TEST_F(FlowIndex, APageTakesNoMoreThanItNeeds) {
+  const auto store = backend_->open();
+  ASSERT_TRUE(store->append(std::vector<Draft>(4, draft("f", "x")), soon()).ok());
+  ASSERT_TRUE(store->append(std::vector<Draft>(46, draft("f", "x")), soon()).ok());
+  backend_->run_sql("UPDATE fact SET effect = 'y' WHERE sequence IN (3, 20, 48)");
+  Query query;
+  query.flow = "f";
+  query.limit = 5;
+  for (const std::uint64_t from : {5U, 22U, 40U}) {
+    query.from = from;
+    const auto page = store->read(query, soon());
+    ASSERT_TRUE(page.ok()) << page.error().message();
+    ASSERT_EQ(page.value().facts.size(), 5U);
+    EXPECT_EQ(page.value().facts[0].ordinal, from);
+  }
+  for (const std::uint64_t from : {1U, 16U, 44U}) {
+    query.from = from;
+    EXPECT_EQ(store->read(query, soon()).error().code, Errc::damaged) << from;
+  }
 }
 
 // JRN-5, EFF-6: what was damaged before it came into the index is found as what was damaged later.

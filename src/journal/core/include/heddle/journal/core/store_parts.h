@@ -175,7 +175,6 @@ class PageReader {
   std::uint64_t from_;
   std::size_t limit_;
   bool in_index_;
-  bool index_begun_ = false;
   std::uint64_t last_sequence_ = 0;            // of the row taken last, of the index or of the scan
   Digest last_checksum_;                       // of the fact before the row that is to be checked
   std::optional<std::uint64_t> last_ordinal_;  // of the fact of the flow taken last; nothing: any may come
