@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstdio>
@@ -249,6 +250,25 @@ TEST(Postgres, AsksInTheMiddleOfATransaction) {
   session.reset();
   testing::run_sql(kDatabase, "INSERT INTO heddle.list VALUES (7), (8)");  // waits for the end of the other's
   EXPECT_EQ(seen(), "6");
+}
+
+// Quick answers are looked for, and one that is slow is slept for all the same.
+TEST(Postgres, SleepsWhileTheServerIsSlow) {
+  constexpr Sql kQuick = "SELECT 1::bigint";
+  constexpr Sql kSlow = "SELECT pg_sleep(0.4)::text";
+  const PostgresBackend backend;
+  const auto session = Session::connect(backend.conninfo(), {}).value();
+  const auto cpu = [] {
+    timespec time{};
+    EXPECT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(session->run(kQuick, {}, {}).ok());
+    const auto before = cpu();
+    ASSERT_TRUE(session->run(kSlow, {}, {}).ok());
+    EXPECT_LT(cpu() - before, 100ms);
+  }
 }
 
 // JRN-5: flows that nobody has heard of come while the facts before them are on their way to the server already.

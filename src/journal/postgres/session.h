@@ -100,11 +100,15 @@ class Session {
   [[nodiscard]] const std::string& state() const { return state_; }
 
  private:
+  // An answer within this time is quick. The next one is then looked for as long before the thread sleeps.
+  static constexpr auto kQuick = std::chrono::microseconds(400);
+
   explicit Session(PGconn* connection) : connection_(connection) {}
 
   void close() noexcept;
   core::Result<void> dispatch(Sql sql, std::initializer_list<Parameter> parameters, const Wait& wait);
   core::Result<const char*> prepared(Sql sql, const Wait& wait);
+  [[nodiscard]] bool look(short events, core::TimePoint until) const;
   core::Result<void> wait_for(short events, const Wait& wait);
   core::Result<PGresult*> next_result(const Wait& wait);
   core::Result<Rows> answer(const Wait& wait);
@@ -112,6 +116,7 @@ class Session {
   core::Error lost(std::string_view what);
 
   PGconn* connection_;
+  bool quick_ = false;  // was the newest answer quick?
   bool pipeline_ = false;
   std::size_t unanswered_ = 0;  // statements of the pipeline
   std::string state_;
