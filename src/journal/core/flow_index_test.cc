@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "heddle/journal/core/store_parts.h"
+
 namespace heddle::journal {
 namespace {
 
@@ -91,6 +93,32 @@ TEST(FlowIndexCheck, FindsWhatIsTooMuchOrTooLittle) {
   EXPECT_FALSE(agrees({{"f", {1, 2}}, {"f", {4, 6}}, {"g", {3, 5}}}, {{"f", 4}}));
   EXPECT_FALSE(agrees({{"f", {1, 2}}, {"f", {4, 6}}, {"g", {3, 5}}}, {{"g", 2}, {"f", 4}, {"h", 0}}));
   EXPECT_FALSE(agrees({{"f", {1, 2}}, {"f", {4, 6}}, {"g", {3, 5}}}, {{"g", 2}, {"f", 4}, {"f", 4}}));
+}
+
+// JRN-5: what a failed batch has numbered does not get into the index with the next one.
+TEST(Sequencer, TakesBackWhatWasNotCommitted) {
+  const Draft draft{"f", "a", Kind::intent, "{}", std::nullopt};
+  Sequencer sequencer;
+  HeadRow end{kSchema, {}, 0};
+  const auto batch = [&] {
+    if (sequencer.begin(end, Time())) sequencer.learn({});
+    Job job;
+    job.drafts = std::span<const Draft>(&draft, 1);
+    job.body_digests.resize(1);
+    const auto numbered = sequencer.number(
+        job, [](const std::string&) { return core::Result<std::uint64_t>(0U); },
+        [](const NewRow&) { return core::Result<void>(); });
+    EXPECT_TRUE(numbered.ok());
+  };
+  batch();
+  sequencer.committed();
+  end.head = sequencer.head();
+  batch();
+  batch();
+  const std::vector<FlowTail> tails = sequencer.flow_tails();
+  ASSERT_EQ(tails.size(), 1U);
+  EXPECT_EQ(tails[0].facts, 2U);
+  EXPECT_EQ(Sequences(tails[0].sequences.begin(), tails[0].sequences.end()), (Sequences{1, 2}));
 }
 
 }  // namespace

@@ -271,6 +271,25 @@ TEST_F(FlowIndex, NoticesWhatIsMissingAfterIt) {
   EXPECT_TRUE(store->read(query, soon()).value().facts.empty());
 }
 
+// JRN-1: another program may move the border into the middle of what a writer knows; no fact is indexed twice then.
+TEST_F(FlowIndex, IsContinuedFromABorderInTheMiddle) {
+  const auto store = backend_->open();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->append_one(draft("f", "x"), soon()).ok());
+  const std::vector<std::uint64_t> first{1, 2};
+  backend_->run_sql("INSERT INTO flow_index (flow, last, sequences) VALUES ('f', 2, " +
+                    backend_->blob(pack_sequences(first)) + ")");
+  backend_->run_sql("INSERT INTO flow (id, facts) VALUES ('f', 2)");
+  backend_->run_sql("UPDATE journal SET indexed = 2");
+  insert_fact(store->head(soon()).value(), 4, kSchema, "f");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->append_one(draft("f", "x"), soon()).ok());
+  const auto verified = verify(*store, soon());
+  EXPECT_TRUE(verified.ok()) << verified.error().message();
+  Query query;
+  query.flow = "f";
+  EXPECT_EQ(of_flow(*store, query).size(), 7U);
+  EXPECT_FALSE(error_);
+}
+
 // JRN-5: nor does a writer go on from a border that lies.
 TEST_F(FlowIndex, IsNotContinuedFromAnotherEnd) {
   const auto store = backend_->open();
