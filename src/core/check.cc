@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "heddle/core/result.h"
+
 namespace heddle::core {
 namespace {
 
@@ -13,9 +15,7 @@ void put(const char* text) noexcept {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
-}  // namespace
-
-void check_failed(const char* file, int line, const char* condition) noexcept {
+void put_place(const char* file, int line) noexcept {
   char digits[16];
   int at = static_cast<int>(sizeof digits) - 1;
   digits[at] = '\0';
@@ -28,7 +28,27 @@ void check_failed(const char* file, int line, const char* condition) noexcept {
   put(":");
   put(digits + at);
   put(": ");
+}
+
+}  // namespace
+
+void check_failed(const char* file, int line, const char* condition) noexcept {
+  put_place(file, line);
   put(condition);
+  put("\n");
+  std::abort();
+}
+
+void value_missing(const Error& error, const char* file, int line) noexcept {
+  if (file != nullptr) {
+    put_place(file, line);
+  } else {
+    put("heddle: internal error: ");
+  }
+  put("a value was read that is not there: ");
+  put(errc_name(error.code));
+  put(": ");
+  put(error.message().c_str());
   put("\n");
   std::abort();
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <type_traits>
 
 namespace heddle::core {
 namespace {
@@ -25,6 +27,19 @@ TEST(Result, CarriesAValueOrAnError) {
   EXPECT_EQ(odd.error().message(), "halve: odd");
 }
 
+TEST(Result, IsAskedLikeAPointer) {
+  Result<std::string> name(std::string("loom"));
+  ASSERT_TRUE(name);
+  EXPECT_EQ(*name, "loom");
+  EXPECT_EQ(name->size(), 4U);
+  name->push_back('s');
+  EXPECT_EQ(*std::move(name), "looms");
+  EXPECT_FALSE(half(1));
+  EXPECT_TRUE(Result<void>());
+  EXPECT_FALSE(Result<void>(make_error(Errc::closed, "close")));
+  static_assert(!std::is_convertible_v<Result<int>, bool>, "a Result is no number");
+}
+
 TEST(Result, HoldsWhatCanOnlyBeMoved) {
   Result<std::unique_ptr<int>> result(std::make_unique<int>(7));
   const std::unique_ptr<int> taken = std::move(result).value();
@@ -34,7 +49,9 @@ TEST(Result, HoldsWhatCanOnlyBeMoved) {
 using ResultDeathTest = ::testing::Test;
 
 TEST(ResultDeathTest, ReadingWhatIsNotThereAborts) {
-  EXPECT_DEATH((void)half(1).value(), "internal error");
+  EXPECT_DEATH((void)half(1).value(), "internal error at .*result_test.cc:[0-9]+: .*invalid_argument: halve: odd");
+  EXPECT_DEATH((void)*half(1), "internal error: .*invalid_argument: halve: odd");
+  EXPECT_DEATH((void)quarter(6).operator->(), "invalid_argument: halve: odd");
   EXPECT_DEATH((void)half(2).error(), "internal error");
   EXPECT_DEATH((void)Result<void>().error(), "internal error");
 }

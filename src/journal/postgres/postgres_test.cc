@@ -443,10 +443,15 @@ TEST(Postgres, AServerThatStaysAwayIsAnError) {
   const auto timed = store->append_one(kDraft, {{}, Deadline::after(20ms)});
   const auto read = store->read({}, {});
   ASSERT_TRUE(running->start_again());
+  ASSERT_FALSE(append.ok() || timed.ok() || read.ok());
   EXPECT_EQ(append.error().code, Errc::disconnected) << append.error().message();
   EXPECT_EQ(timed.error().code, Errc::timed_out) << timed.error().message();
   EXPECT_EQ(read.error().code, Errc::disconnected) << read.error().message();
-  EXPECT_EQ(store->append_one(kDraft).value(), 2U);
+  // The server answers again, but on a busy machine perhaps not within the 300 ms that this store waits for it.
+  auto again = store->append_one(kDraft);
+  for (const Deadline end = Deadline::after(30s); !again.ok() && !end.passed();) again = store->append_one(kDraft);
+  ASSERT_TRUE(again.ok()) << again.error().message();
+  EXPECT_GE(*again, 2U);  // an append that was told to have failed may have been stored
 }
 
 }  // namespace

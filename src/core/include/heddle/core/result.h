@@ -1,5 +1,6 @@
-// Result<T>: a value or an Error. Reading the one that is not there aborts; a Result that is dropped does not compile
-// without a warning (docs/adr/0001).
+// Result<T>: a value or an Error. Reading the value that is not there prints the error and aborts, in release builds
+// too; a Result that is dropped does not compile without a warning (docs/adr/0001). Not thread-safe, as its value is
+// not.
 #pragma once
 
 #include <optional>
@@ -11,6 +12,10 @@
 
 namespace heddle::core {
 
+/// Ends the process: a value was read of a Result that holds `error`, which is printed with its step and context.
+/// `file` and `line` are the reader's; null where they are not known.
+[[noreturn]] void value_missing(const Error& error, const char* file, int line) noexcept;
+
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -19,18 +24,26 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
 
-  [[nodiscard]] T& value() & {
-    HEDDLE_CHECK(ok());
+  [[nodiscard]] explicit operator bool() const noexcept { return ok(); }
+
+  [[nodiscard]] T& value(const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
+    if (!ok()) value_missing(*std::get_if<1>(&state_), file, line);
     return *std::get_if<0>(&state_);
   }
-  [[nodiscard]] const T& value() const& {
-    HEDDLE_CHECK(ok());
+  [[nodiscard]] const T& value(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const& {
+    if (!ok()) value_missing(*std::get_if<1>(&state_), file, line);
     return *std::get_if<0>(&state_);
   }
-  [[nodiscard]] T&& value() && {
-    HEDDLE_CHECK(ok());
+  [[nodiscard]] T&& value(const char* file = __builtin_FILE(), int line = __builtin_LINE()) && {
+    if (!ok()) value_missing(*std::get_if<1>(&state_), file, line);
     return std::move(*std::get_if<0>(&state_));
   }
+
+  [[nodiscard]] T& operator*() & { return value(nullptr, 0); }
+  [[nodiscard]] const T& operator*() const& { return value(nullptr, 0); }
+  [[nodiscard]] T&& operator*() && { return std::move(*this).value(nullptr, 0); }
+  [[nodiscard]] T* operator->() { return &value(nullptr, 0); }
+  [[nodiscard]] const T* operator->() const { return &value(nullptr, 0); }
 
   [[nodiscard]] Error& error() & {
     HEDDLE_CHECK(!ok());
@@ -56,6 +69,7 @@ class [[nodiscard]] Result<void> {
   Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const noexcept { return !error_.has_value(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return ok(); }
 
   [[nodiscard]] Error& error() & {
     HEDDLE_CHECK(!ok());
