@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "effects.h"
+#include "heddle/core/json.h"
 #include "heddle/effect/runtime/policy.h"
-#include "heddle/journal/core/json_text.h"
 #include "heddle/journal/sqlite/sqlite.h"
 #include "heddle/sandbox/eval/sandbox_eval.h"
 #include "report_flow.h"
@@ -72,7 +72,7 @@ core::Result<void> print_facts(journal::Store& store) {
   for (const journal::Fact& fact : page.facts) {
     std::string what;
     for (const char* name : {"effect", "status", "channel", "rule", "resolution"}) {
-      const auto word = journal::json_word(fact.payload, name);
+      const auto word = core::json_word(fact.payload, name);
       if (word) what += " " + std::string(*word);
     }
     fmt::print("{:>4}  {:<6} {:<14}{}\n", fact.sequence, fact.effect, fact.kind_text, what);

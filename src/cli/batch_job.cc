@@ -26,11 +26,12 @@ std::string shown(std::string_view key) { return core::printable_line(core::boun
 template <class Set>
 std::optional<Wrong> each_member(std::string_view object, std::string_view prefix, const Set& set) {
   std::set<std::string> seen;
-  for (const Member& member : members_of(object)) {
-    const auto name = unquote_json(member.key).value_or(std::string(member.key));
+  core::JsonMembers members(object);
+  while (const auto member = members.next()) {
+    const auto name = unquote_json(member->name).value_or(std::string(member->name));
     if (!seen.insert(name).second)
-      return Wrong{member.key, fmt::format("field {}{} is there twice", prefix, shown(name))};
-    if (auto message = set(name, member.value)) return Wrong{member.key, std::move(*message)};
+      return Wrong{member->name, fmt::format("field {}{} is there twice", prefix, shown(name))};
+    if (auto message = set(name, member->value)) return Wrong{member->name, std::move(*message)};
   }
   return std::nullopt;
 }

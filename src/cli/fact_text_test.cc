@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
 #include "heddle/journal/core/facts.h"
-#include "heddle/journal/core/json_text.h"
 #include "wrap.h"
 
 namespace heddle::cli {
@@ -94,12 +94,12 @@ TEST(FactText, HoldsForAnyText) {
         ASSERT_EQ(shown_text(line), line);
         at = end + 1;
       }
-      ASSERT_TRUE(is_json_object(fact_json(fact))) << fact_json(fact);
+      ASSERT_TRUE(core::is_json_object(fact_json(fact))) << fact_json(fact);
       ASSERT_EQ(fact_json(fact).find('\n'), std::string::npos);
       apply(state, fact);
     }
     for (const auto& [id, flow] : state.flows) {
-      ASSERT_TRUE(is_json_object(flow_json(id, flow, {{1, "[\n1]"}}))) << flow_json(id, flow, {});
+      ASSERT_TRUE(core::is_json_object(flow_json(id, flow, {{1, "[\n1]"}}))) << flow_json(id, flow, {});
       const std::string shown = flow_text(id, flow, Colour::no);
       ASSERT_EQ(shown.find('\x1B'), std::string::npos);
     }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "json_text.h"
 #include "state.h"
 #include "thrown.h"
 
@@ -124,7 +124,7 @@ class Run {
     }
     std::string_view bytes;
     if (!script_.length(text, units) || !fits(units) || !script_.utf8(text, bytes) || !fits(bytes.size())) return false;
-    result_.value = storable_json(bytes);
+    result_.value = core::storable_json(bytes);
     return true;
   }
 

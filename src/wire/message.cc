@@ -1,7 +1,9 @@
 #include "heddle/wire/message.h"
 
-#include <nlohmann/json.hpp>
+#include <charconv>
+#include <optional>
 
+#include "heddle/core/json_scan.h"
 #include "heddle/core/text.h"
 
 namespace heddle::wire {
@@ -13,37 +15,40 @@ core::Error refuse(std::string_view what) { return core::make_error(core::Errc::
 
 }  // namespace
 
-// nlohmann's SAX interface: the object is never built, so nothing nested costs memory. Each false ends the parse.
+// What the scanner tells of (core/json_scan.h): the object is never built, so nothing nested costs memory. Each false
+// ends the scan.
 class MessageReader {
  public:
-  using Json = nlohmann::json;
-
-  // NOLINTBEGIN(readability-identifier-naming): the names are the library's
-  bool null() { return fail("null"); }
-  bool boolean(bool flag) { return value(Message::Value(flag)); }
-  bool number_integer(Json::number_integer_t) { return fail("a negative number"); }
-  bool number_unsigned(Json::number_unsigned_t number) { return value(Message::Value(std::uint64_t{number})); }
-  bool number_float(Json::number_float_t, const Json::string_t&) { return fail("a number that is not whole"); }
-  bool string(Json::string_t& text) { return value(Message::Value(std::move(text))); }
-  bool binary(Json::binary_t&) { return fail("binary"); }
-  bool start_object(std::size_t) {
+  bool open(bool object) {
+    if (!object) return fail("an array");
     if (inside_) return fail("an object in an object");
     inside_ = true;
     return true;
   }
-  bool key(Json::string_t& name) {
+  static bool close(bool /*object*/) { return true; }
+  bool name(std::string_view quoted) {
+    auto name = text_of(quoted);
+    if (!name) return false;
     if (fields_.size() >= kMaxFields) return fail("too many fields");
-    if (fields_.find(name) != fields_.end()) return fail("the field \"" + core::bound_text(name, 64) + "\" twice");
-    name_ = std::move(name);
+    if (fields_.find(*name) != fields_.end()) return fail("the field \"" + core::bound_text(*name, 64) + "\" twice");
+    name_ = std::move(*name);
     return true;
   }
-  bool end_object() { return true; }
-  bool start_array(std::size_t) { return fail("an array"); }
-  bool end_array() { return fail("an array"); }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) {
-    return fail("text that is not JSON at byte " + std::to_string(position));
+  bool string(std::string_view quoted) {
+    auto text = text_of(quoted);
+    return text && value(Message::Value(std::move(*text)));
   }
-  // NOLINTEND(readability-identifier-naming)
+  bool number(std::string_view text) {
+    std::uint64_t number = 0;
+    if (text.front() == '-') return fail("a negative number");
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return fail("a number that is not whole");
+    return value(Message::Value(number));
+  }
+  bool word(std::string_view text) {
+    if (text == "null") return fail("null");
+    return value(Message::Value(text == "true"));
+  }
 
   core::Result<Message> finish() {
     if (!problem_.empty()) return refuse(problem_);
@@ -61,6 +66,11 @@ class MessageReader {
   }
 
  private:
+  std::optional<std::string> text_of(std::string_view quoted) {
+    auto text = core::unquote_json(quoted);
+    if (!text) (void)fail("a lone surrogate");
+    return text;
+  }
   bool value(Message::Value value) {
     if (!inside_) return fail("no object");
     fields_.emplace(std::move(name_), std::move(value));
@@ -74,12 +84,9 @@ class MessageReader {
 };
 
 core::Result<Message> Message::parse(std::string_view json) {
-  // What the library lets pass and no other reader would: it takes a NUL for the end and skips a byte order mark.
-  if (json.find('\0') != std::string_view::npos) return refuse("a NUL byte");
-  if (json.substr(0, 3) == "\xEF\xBB\xBF") return refuse("a byte order mark");
   MessageReader reader;
-  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &reader)) {
-    (void)reader.fail("text that is not one JSON object");  // keeps an earlier reason
+  if (const auto fault = core::scan_json(json, reader)) {
+    (void)reader.fail("text that is not JSON at byte " + std::to_string(fault->offset));  // keeps an earlier reason
   }
   return reader.finish();
 }
@@ -101,11 +108,11 @@ Message& Message::set(std::string_view name, bool flag) {
 }
 
 std::string Message::text() const {
-  std::string text = R"({"op":)" + nlohmann::json(op_).dump();
+  std::string text = R"({"op":)" + core::quote_json(op_);
   for (const auto& [name, value] : fields_) {
-    text += ',' + nlohmann::json(name).dump() + ':';
+    text += ',' + core::quote_json(name) + ':';
     if (const auto* words = std::get_if<std::string>(&value)) {
-      text += nlohmann::json(*words).dump();
+      text += core::quote_json(*words);
     } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
       text += std::to_string(*number);
     } else {

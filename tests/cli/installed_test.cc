@@ -122,7 +122,7 @@ TEST_F(Installed, RunsGoThroughTheEffect) {
               R"({"outcome":"ok","value":{"z":2,"a":1,"__proto__":{"x":1},"s":")"
               "\xEF\xBF\xBD\"}");
     EXPECT_EQ(text("input", {"--input-json", R"({"a":1e400})"}),
-              R"({"outcome":"inputNotSerializable","message":"the input is out of range: the number before byte 10 is)"
+              R"({"outcome":"inputNotSerializable","message":"the input is out of range: the number 1e400 at byte 6 is)"
               R"( more than a double holds")");
     const std::string deep = std::string(1001, '[') + std::string(1001, ']');
     EXPECT_EQ(text("input", {"--input-json", deep}), R"({"outcome":"inputTooLarge")");

@@ -305,13 +305,12 @@ TEST_F(RunJournal, KeepsEachOutcome) {
     const char* payload;
     const char* body;
   };
-  const Case cases[] = {
-      {"throw", R"("status":"failure","channel":"scriptError","message":"no \u001b[31mcolour\u000ahere")",
-       R"({"name":"TypeError","line":3,"column":7})"},
-      {"memory", R"("status":"failure","channel":"limitExceeded")", R"("memory")"},
-      {"toolarge", R"("status":"failure","channel":"inputTooLarge")", "null"},
-      {"lost", R"("status":"error","message":"start the worker: it said nothing")", nullptr},
-      {"refuse", R"("status":"error","message":"start a run: never")", nullptr}};
+  const Case cases[] = {{"throw", R"("status":"failure","channel":"scriptError","message":"no \u001b[31mcolour\nhere")",
+                         R"({"name":"TypeError","line":3,"column":7})"},
+                        {"memory", R"("status":"failure","channel":"limitExceeded")", R"("memory")"},
+                        {"toolarge", R"("status":"failure","channel":"inputTooLarge")", "null"},
+                        {"lost", R"("status":"error","message":"start the worker: it said nothing")", nullptr},
+                        {"refuse", R"("status":"error","message":"start a run: never")", nullptr}};
   std::size_t before = 0;
   for (const Case& one : cases) {
     SCOPED_TRACE(one.script);

@@ -5,9 +5,9 @@
 #include <map>
 #include <thread>
 
+#include "heddle/core/json.h"
 #include "heddle/effect/runtime/flow.h"
 #include "heddle/effect/runtime/policy.h"
-#include "heddle/journal/core/json_text.h"
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/memory/memory.h"
 #include "heddle/sandbox/eval/sandbox_eval.h"
@@ -78,9 +78,9 @@ TEST_F(SandboxFlow, RunsScripts) {
   query.kinds = {journal::Kind::intent};
   query.limit = 1;
   const auto intent = store_->read(query, {}).value().facts.at(0);
-  const auto annotations = journal::json_member(intent.payload, "annotations");
+  const auto annotations = core::json_member(intent.payload, "annotations");
   ASSERT_TRUE(annotations.has_value());
-  EXPECT_EQ(journal::json_word(*annotations, "script"), ContentAddress::of("input.reduce((a, b) => a + b)").text());
+  EXPECT_EQ(core::json_word(*annotations, "script"), ContentAddress::of("input.reduce((a, b) => a + b)").text());
 }
 
 // EFF-3: a policy that knows scripts lets no other one run.
@@ -156,9 +156,9 @@ TEST_F(SandboxFlow, RecordsWhatTheKernelRefused) {
   const auto denied = count("rogue", journal::Kind::access_denied);
   ASSERT_GT(denied.size(), 1U);
   EXPECT_EQ(denied[0].effect, "1");
-  EXPECT_EQ(journal::json_word(denied[0].payload, "syscall"), "openat");
-  EXPECT_EQ(journal::json_word(denied[0].payload, "object"), "/etc/shadow");
-  EXPECT_EQ(journal::json_word(denied[0].payload, "rule"), "seccomp: a script has no files");
+  EXPECT_EQ(core::json_word(denied[0].payload, "syscall"), "openat");
+  EXPECT_EQ(core::json_word(denied[0].payload, "object"), "/etc/shadow");
+  EXPECT_EQ(core::json_word(denied[0].payload, "rule"), "seccomp: a script has no files");
   EXPECT_EQ(tried.reply.typed().channel, kAccessDenied);
   EXPECT_EQ(tried.reply.typed().detail_json,
             R"({"syscall":"openat","object":"/etc/shadow","rule":"seccomp: a script has no files"})");

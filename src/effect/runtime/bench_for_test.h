@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/json.h"
 #include "heddle/effect/runtime/flow.h"
 #include "heddle/effect/runtime/function_effect.h"
 #include "heddle/effect/runtime/policy.h"
-#include "heddle/journal/core/json_text.h"
 #include "heddle/journal/core/replay.h"
 
 namespace heddle::effect::testing {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "flow_session.h"
-#include "heddle/journal/core/json_text.h"
+#include "heddle/core/json.h"
 
 namespace heddle::effect {
 namespace {
@@ -78,7 +78,7 @@ core::Result<FlowRun> run_flow(EffectRuntime& runtime, const FlowSpec& spec, con
     return core::make_error(core::Errc::invalid_argument, "run a flow", "it needs an id and code");
   }
   const journal::Draft started = journal::flow_started(spec.id, spec.name, {});
-  if (spec.name.empty() || journal::json_word(started.payload, "name") != spec.name) {
+  if (spec.name.empty() || core::json_word(started.payload, "name") != spec.name) {
     return core::make_error(core::Errc::invalid_argument, "run the flow " + spec.id,
                             "its code needs a name, without quotes and of at most 256 characters");
   }

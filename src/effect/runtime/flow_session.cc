@@ -5,8 +5,8 @@
 #include <condition_variable>
 #include <utility>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "heddle/journal/core/json_text.h"
 
 namespace heddle::effect {
 namespace {
@@ -23,7 +23,7 @@ std::string annotations_text(const EffectRuntime::Impl::Entry* entry, std::strin
   try {
     const journal::Draft draft =
         journal::intent({}, journal::Repeatable::no, entry->effect->annotations(input_json), std::string());
-    return std::string(journal::json_member(draft.payload, "annotations").value_or(""));
+    return std::string(core::json_member(draft.payload, "annotations").value_or(""));
   } catch (...) {
     return {};
   }
@@ -363,10 +363,10 @@ core::Result<FlowRun> FlowSession::finish(Text reply) {
   }
   if (reply.is_cancelled())
     reply = untyped("the flow's code gave up without being asked to: " + reply.cancelled().message);
-  if (reply.ok() && (reply.value().size() > journal::kMaxBodyBytes || !journal::is_json(reply.value()))) {
+  if (reply.ok() && (reply.value().size() > journal::kMaxBodyBytes || !core::is_json(reply.value()))) {
     reply = untyped("the flow's code returned what is not JSON, or too large to be stored");
   }
-  if (reply.is_typed() && !journal::is_json_object(reply.typed().detail_json)) {
+  if (reply.is_typed() && !core::is_json_object(reply.typed().detail_json)) {
     reply = untyped("the flow's code returned a failure whose details are not a JSON object: " + reply.typed().message);
   }
   if (reply.ok()) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "heddle/core/json.h"
 #include "heddle/effect/runtime/channels.h"
-#include "heddle/journal/core/json_text.h"
 
 namespace heddle::effect {
 namespace {
@@ -17,14 +17,14 @@ using journal::Kind;
 constexpr std::size_t kPageFacts = 2000;
 
 std::uint32_t attempt_of(const Fact& fact) {
-  const auto text = journal::json_member(fact.payload, "attempt");
+  const auto text = core::json_member(fact.payload, "attempt");
   std::uint32_t attempt = 1;
   if (text) std::from_chars(text->data(), text->data() + text->size(), attempt);
   return attempt;
 }
 
 std::optional<Ending> ending_of(const Fact& fact) {
-  const auto status = journal::json_word(fact.payload, "status");
+  const auto status = core::json_word(fact.payload, "status");
   return status ? journal::ending_from(*status) : std::nullopt;
 }
 
@@ -32,12 +32,12 @@ void apply_to(Past& past, const Fact& fact) {
   switch (fact.kind) {
     case Kind::intent:
       if (past.final()) return;
-      if (const auto effect = journal::json_word(fact.payload, "effect")) past.effect = *effect;
-      past.annotations = journal::json_member(fact.payload, "annotations").value_or("");
+      if (const auto effect = core::json_word(fact.payload, "effect")) past.effect = *effect;
+      past.annotations = core::json_member(fact.payload, "annotations").value_or("");
       past.input = fact.body ? fact.body->digest : journal::Digest{};
       past.intent = fact.sequence;
       past.begun = fact.time;
-      past.repeatable = journal::json_member(fact.payload, "repeatable") == "true";
+      past.repeatable = core::json_member(fact.payload, "repeatable") == "true";
       past.attempts = std::max(past.attempts, attempt_of(fact));
       past.phase = EffectPhase::begun;
       ++past.charged;
@@ -48,9 +48,9 @@ void apply_to(Past& past, const Fact& fact) {
       past.phase = phase_of(*ending);
       past.settled_by = fact.sequence;
       past.spent += std::max(std::chrono::microseconds(0), fact.time - past.begun);
-      past.retry = journal::json_member(fact.payload, "retry") == "true";
+      past.retry = core::json_member(fact.payload, "retry") == "true";
       if (*ending == Ending::error && past.retry) ++past.errors;
-      if (journal::json_word(fact.payload, "channel") == kBudgetExceeded && past.charged > 0) --past.charged;
+      if (core::json_word(fact.payload, "channel") == kBudgetExceeded && past.charged > 0) --past.charged;
       return;
     }
     case Kind::effect_denied:
@@ -60,7 +60,7 @@ void apply_to(Past& past, const Fact& fact) {
       if (past.charged > 0) --past.charged;
       return;
     case Kind::resolved: {
-      const auto word = journal::json_word(fact.payload, "resolution");
+      const auto word = core::json_word(fact.payload, "resolution");
       const auto resolution = word ? journal::resolution_from(*word) : std::nullopt;
       if (!resolution) return;
       past.settled_by = fact.sequence;
@@ -85,7 +85,7 @@ void History::apply(const Fact& fact) {
   upto = fact.sequence;
   if (fact.kind == Kind::flow_started) {
     started = fact.sequence;
-    name = journal::json_word(fact.payload, "name").value_or("");
+    name = core::json_word(fact.payload, "name").value_or("");
     if (fact.body) input = fact.body->digest;
     ending.reset();
   } else if (fact.kind == Kind::flow_ended) {

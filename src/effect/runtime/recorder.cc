@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "heddle/journal/core/json_text.h"
 
 namespace heddle::effect {
 namespace {
@@ -34,9 +34,9 @@ void Recorder::egress_denied(EgressDenial denial) {
 }
 
 void Recorder::jail_applied(std::string report_json) {
-  if (!journal::is_json(report_json)) {  // a fact must be storable whatever came
+  if (!core::is_json(report_json)) {  // a fact must be storable whatever came
     std::string quoted;
-    journal::append_json_string(quoted, core::bound_text(report_json));
+    core::append_json_string(quoted, core::bound_text(report_json));
     report_json = std::move(quoted);
   }
   const std::lock_guard lock(mutex_);

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "heddle/journal/core/json_text.h"
 #include "recorder.h"
 #include "runtime_impl.h"
 
@@ -54,8 +54,7 @@ std::optional<core::Error> malformed(const Invocation& invocation) {
   if (invocation.input_json.size() > journal::kMaxBodyBytes) {
     return cannot(Errc::too_large, invocation.effect, "its input is over 64 MiB");
   }
-  if (!journal::is_json(invocation.input_json))
-    return cannot(Errc::malformed, invocation.effect, "its input is not JSON");
+  if (!core::is_json(invocation.input_json)) return cannot(Errc::malformed, invocation.effect, "its input is not JSON");
   return std::nullopt;
 }
 
@@ -139,7 +138,7 @@ Text EffectRuntime::Impl::check(const Attempt& attempt, Text reply) const {
   if (reply.ok()) {
     const std::string& output = reply.value();
     if (output.size() > journal::kMaxBodyBytes) return invalid(kInvalidOutput, "output", "it is over 64 MiB");
-    if (!journal::is_json(output)) {
+    if (!core::is_json(output)) {
       return invalid(kInvalidOutput, "output", "it is not JSON, or nested too deep to be stored");
     }
     if (attempt.entry->output) {
@@ -162,7 +161,7 @@ Text EffectRuntime::Impl::check(const Attempt& attempt, Text reply) const {
     return untyped("the effect gave a failure on the channel '" + core::bound_text(failure.channel, 64) +
                    "', which it does not declare: " + failure.message);
   }
-  if (failure.detail_json.size() > journal::kMaxBodyBytes || !journal::is_json_object(failure.detail_json)) {
+  if (failure.detail_json.size() > journal::kMaxBodyBytes || !core::is_json_object(failure.detail_json)) {
     return untyped("the effect gave details of a failure that are not a JSON object: " + failure.message);
   }
   failure.message = core::bound_text(failure.message);

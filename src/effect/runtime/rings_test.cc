@@ -26,7 +26,7 @@ FunctionEffect function(std::string kind, std::function<Text(std::string_view, c
 }
 
 std::string word(const journal::Fact& fact, std::string_view name) {
-  return std::string(journal::json_word(fact.payload, name).value_or(""));
+  return std::string(core::json_word(fact.payload, name).value_or(""));
 }
 
 // EFF-1, EFF-2: with every ring about to refuse, the first one does; mended one after the other, the next. Nothing but

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "heddle/journal/core/json_text.h"
 #include "runtime_impl.h"
 
 namespace heddle::effect {
@@ -43,9 +43,9 @@ std::string detail(std::initializer_list<std::pair<std::string_view, std::string
   std::string json = "{";
   for (const auto& [name, value] : members) {
     if (json.size() > 1) json += ',';
-    journal::append_json_string(json, name);
+    core::append_json_string(json, name);
     json += ':';
-    journal::append_json_string(json, core::bound_text(value));
+    core::append_json_string(json, core::bound_text(value));
   }
   return json + '}';
 }

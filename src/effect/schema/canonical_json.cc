@@ -37,7 +37,7 @@ std::u16string utf16(std::string_view text) {
   return units;
 }
 
-// Recursion is bounded by kMaxJsonDepth.
+// Recursion is bounded by core::kMaxJsonDepth.
 void write(const json& value, std::string& out) {  // NOLINT(misc-no-recursion)
   if (value.is_object()) {
     std::vector<std::pair<std::u16string, json::const_iterator>> members;
@@ -46,7 +46,7 @@ void write(const json& value, std::string& out) {  // NOLINT(misc-no-recursion)
     out += '{';
     for (const auto& [name, it] : members) {
       if (out.back() != '{') out += ',';
-      out += quote_json(it.key());
+      out += core::quote_json(it.key());
       out += ':';
       write(*it, out);
     }
@@ -59,7 +59,7 @@ void write(const json& value, std::string& out) {  // NOLINT(misc-no-recursion)
     }
     out += ']';
   } else if (value.is_string()) {
-    out += quote_json(value.get_ref<const std::string&>());
+    out += core::quote_json(value.get_ref<const std::string&>());
   } else if (value.is_number()) {
     out += ecmascript_number(value.get<double>());
   } else {

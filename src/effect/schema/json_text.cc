@@ -3,63 +3,99 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
+
+#include "heddle/core/json_scan.h"
 
 namespace heddle::effect {
 namespace {
 
-using nlohmann::json;
+using core::append_json_string;
 
-void append_quoted(std::string& out, std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out += '"';
-  std::size_t plain = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
-    out.append(text, plain, at - plain);
-    plain = at + 1;
-    constexpr std::string_view kShort = "\"\\\b\f\n\r\t";
-    constexpr std::string_view kLetter = "\"\\bfnrt";
-    const std::size_t found = kShort.find(text[at]);
-    if (found != std::string_view::npos) {
-      out += '\\';
-      out += kLetter[found];
-    } else {
-      out += "\\u00";
-      out += kDigits[byte >> 4U];
-      out += kDigits[byte & 0xFU];
-    }
+// Of a number that is out of range for a double: whether it is too large, and not too small.
+bool too_large(std::string_view number) {
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, mark);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.find_first_of("123456789");
+  if (first == std::string_view::npos) return false;
+  // The power of ten of the first digit that is not 0, without the exponent.
+  const auto place = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) - (first < point ? 1 : 0);
+  std::string_view exponent_text = number.substr(std::min(mark + 1, number.size()));
+  const bool negative = exponent_text.substr(0, 1) == "-";
+  if (negative || exponent_text.substr(0, 1) == "+") exponent_text.remove_prefix(1);
+  std::int64_t exponent = 0;
+  const auto read = std::from_chars(exponent_text.data(), exponent_text.data() + exponent_text.size(), exponent);
+  if (read.ec == std::errc::result_out_of_range) return !negative;
+  return place + (negative ? -exponent : exponent) > 0;
+}
+
+template <class Number>
+bool reads_as(std::string_view text, Number& value) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+// A number of JSON's grammar as a script would write it again; nothing where no double holds it.
+std::optional<std::string> number_text(std::string_view number) {
+  if (number.find_first_of(".eE") == std::string_view::npos) {
+    std::int64_t whole = 0;
+    std::uint64_t large = 0;
+    if (reads_as(number, whole)) return std::to_string(whole);
+    if (reads_as(number, large)) return std::to_string(large);
   }
-  out.append(text, plain, text.size() - plain);
-  out += '"';
+  double value = 0;
+  if (!reads_as(number, value) && too_large(number)) return std::nullopt;
+  return ecmascript_number(value);
 }
 
 // Writes what a parser reads. Names of the members of open objects are kept as positions in the text written so far.
 class Writer {
  public:
-  explicit Writer(std::size_t ceiling) : ceiling_(ceiling) {}
+  Writer(std::string_view text, std::size_t ceiling) : text_(text), ceiling_(ceiling) {}
 
   CompactJson result;
 
-  bool null() { return scalar("null"); }
-  bool boolean(bool value) { return scalar(value ? "true" : "false"); }
-  bool number_integer(std::int64_t value) { return integer(value); }
-  bool number_unsigned(std::uint64_t value) { return integer(value); }
-  bool number_float(double value, const std::string& /*lexeme*/) { return scalar(ecmascript_number(value)); }
-  bool string(std::string& value) {
+  bool open(bool object) {
     before_value();
-    if (writing()) append_quoted(result.text, value);
+    if (levels_.empty()) top_is_object = object;
+    levels_.push_back({object, true, members_.size()});
+    if (levels_.size() > core::kMaxJsonDepth && writing()) verdict_ = JsonVerdict::too_deep;
+    if (writing()) result.text += object ? '{' : '[';
+    return true;
+  }
+
+  bool close(bool object) {
+    const Level level = levels_.back();
+    levels_.pop_back();
+    if (writing()) {
+      if (object && members_.size() > level.first_member) {
+        members_.back().value_end = result.text.size();
+        drop_repeated(level.first_member);
+      }
+      members_.resize(level.first_member);
+      result.text += object ? '}' : ']';
+    }
     return after_value();
   }
-  static bool binary(json::binary_t& /*value*/) { return false; }
 
-  bool start_object(std::size_t /*elements*/) { return open('{'); }
-  bool start_array(std::size_t /*elements*/) { return open('['); }
+  bool word(std::string_view text) { return scalar(text); }
+  bool number(std::string_view text) {
+    const auto written = number_text(text);
+    if (written) return scalar(*written);
+    result.why = "out of range: the number " + std::string(text.substr(0, 40)) + " at byte " +
+                 std::to_string(text.data() - text_.data() + 1) + " is more than a double holds";
+    return false;
+  }
+  bool string(std::string_view quoted) {
+    before_value();
+    if (writing()) append_string(quoted);
+    return after_value();
+  }
 
-  bool key(std::string& name) {
+  bool name(std::string_view quoted) {
     Level& level = levels_.back();
     if (!level.empty && writing()) {
       members_.back().value_end = result.text.size();
@@ -69,7 +105,7 @@ class Writer {
     if (writing()) {
       Member member{};
       member.name_begin = result.text.size();
-      append_quoted(result.text, name);
+      append_string(quoted);
       member.name_end = result.text.size();
       result.text += ':';
       members_.push_back(member);
@@ -77,38 +113,6 @@ class Writer {
     return true;
   }
 
-  bool end_object() {
-    const Level level = levels_.back();
-    levels_.pop_back();
-    if (writing()) {
-      if (members_.size() > level.first_member) {
-        members_.back().value_end = result.text.size();
-        drop_repeated(level.first_member);
-      }
-      if (levels_.empty()) split(level.first_member);
-      members_.resize(level.first_member);
-      result.text += '}';
-    }
-    return after_value();
-  }
-
-  bool end_array() {
-    levels_.pop_back();
-    if (writing()) result.text += ']';
-    return after_value();
-  }
-
-  bool parse_error(std::size_t position, const std::string& /*token*/, const json::exception& error) {
-    constexpr int kNumberOutOfRange = 406;  // nlohmann/json's number for it
-    const std::string at = "byte " + std::to_string(position);
-    result.why = error.id == kNumberOutOfRange
-                     ? "out of range: the number before " + at + " is more than a double holds"
-                     : "not JSON at " + at;
-    return false;
-  }
-
-  std::vector<JsonMember> top_members;
-  bool keep_members = false;
   bool top_is_object = false;
 
   // A verdict of its own stands; else the whole text was read and is good.
@@ -151,20 +155,15 @@ class Writer {
     return after_value();
   }
 
-  template <class Integer>
-  bool integer(Integer value) {
-    std::array<char, 24> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return scalar({digits.data(), static_cast<std::size_t>(end - digits.data())});
-  }
-
-  bool open(char bracket) {
-    before_value();
-    if (levels_.empty()) top_is_object = bracket == '{';
-    levels_.push_back({bracket == '{', true, members_.size()});
-    if (levels_.size() > kMaxJsonDepth && writing()) verdict_ = JsonVerdict::too_deep;
-    if (writing()) result.text += bracket;
-    return true;
+  // Without a change where the text has no escape: then it is what would be written.
+  void append_string(std::string_view quoted) {
+    if (quoted.find('\\') == std::string_view::npos) {
+      result.text += quoted;
+      return;
+    }
+    decoded_.clear();
+    (void)core::decode_json_string(decoded_, quoted);
+    append_json_string(result.text, decoded_);
   }
 
   [[nodiscard]] std::string_view name_of(const Member& member) const {
@@ -218,82 +217,34 @@ class Writer {
     members_.insert(members_.end(), kept_members.begin(), kept_members.end());
   }
 
-  void split(std::size_t first) {
-    if (!keep_members) return;
-    for (std::size_t i = first; i < members_.size(); ++i) {
-      top_members.push_back({json::parse(name_of(members_[i])).get<std::string>(), std::string(value_of(members_[i]))});
-    }
-  }
-
+  const std::string_view text_;
   const std::size_t ceiling_;
   JsonVerdict verdict_ = JsonVerdict::good;
   std::vector<Level> levels_;
   std::vector<Member> members_;
   std::vector<std::size_t> order_;
+  std::string decoded_;
 };
 
-std::optional<unsigned> hex4(std::string_view text, std::size_t at) {
-  unsigned value = 0;
-  if (text.size() < at + 4) return std::nullopt;
-  const auto read = std::from_chars(text.data() + at, text.data() + at + 4, value, 16);
-  if (read.ec != std::errc() || read.ptr != text.data() + at + 4) return std::nullopt;
-  return value;
-}
-
-// An escaped surrogate without its other half becomes the escape of U+FFFD; everything else stays as it is.
-std::string repair_surrogates(std::string_view text) {
-  std::string repaired(text);
-  for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at)) {
-    const bool unicode = at + 1 < text.size() && text[at + 1] == 'u';
-    const auto unit = unicode ? hex4(text, at + 2) : std::nullopt;
-    if (!unit) {
-      at += 2;
-      continue;
-    }
-    const bool high = *unit >= 0xD800 && *unit <= 0xDBFF;
-    const bool low = *unit >= 0xDC00 && *unit <= 0xDFFF;
-    if (high && text.substr(at + 6, 2) == "\\u") {
-      const auto next = hex4(text, at + 8);
-      if (next && *next >= 0xDC00 && *next <= 0xDFFF) {
-        at += 12;
-        continue;
-      }
-    }
-    if (high || low) repaired.replace(at + 2, 4, "fffd");
-    at += 6;
-  }
-  return repaired;
-}
-
 void run(std::string_view text, Writer& writer) {
-  std::string repaired;
-  if (text.find("\\u") != std::string_view::npos) {
-    repaired = repair_surrogates(text);
-    text = repaired;
-  }
-  // The parser would skip a byte order mark, which is not JSON.
-  if (text.substr(0, 1) == "\xEF") {
-    writer.result.why = "not JSON at byte 1";
+  if (const auto fault = core::scan_json(text, writer)) {
+    writer.result.text.clear();
+    if (writer.result.why.empty()) writer.result.why = "not JSON at byte " + std::to_string(fault->offset + 1);
     return;
   }
-  if (json::sax_parse(text.begin(), text.end(), &writer)) {
-    writer.finish();
-  } else {
-    writer.result.text.clear();
-  }
+  writer.finish();
 }
 
 }  // namespace
 
 CompactJson compact_json(std::string_view text, std::size_t ceiling) {
-  Writer writer(ceiling);
+  Writer writer(text, ceiling);
   run(text, writer);
   return std::move(writer.result);
 }
 
 core::Result<std::vector<JsonMember>> split_object(std::string_view text) {
-  Writer writer(std::string::npos);
-  writer.keep_members = true;
+  Writer writer(text, std::string::npos);
   run(text, writer);
   const CompactJson& result = writer.result;
   const auto malformed = [](std::string_view why) {
@@ -303,13 +254,12 @@ core::Result<std::vector<JsonMember>> split_object(std::string_view text) {
   if (result.verdict != JsonVerdict::good) return malformed(result.why);
   if (!writer.top_is_object) return malformed("it is another kind of value");
   if (result.repeated_names) return malformed("a member is named twice");
-  return std::move(writer.top_members);
-}
-
-std::string quote_json(std::string_view text) {
-  std::string quoted;
-  append_quoted(quoted, text);
-  return quoted;
+  std::vector<JsonMember> members;
+  core::JsonMembers parts(result.text);
+  while (const auto part = parts.next()) {
+    members.push_back({core::unquote_json(part->name).value_or(""), std::string(part->value)});
+  }
+  return members;
 }
 
 std::string ecmascript_number(double value) {

@@ -22,6 +22,8 @@ TEST(CompactJson, IsTheRoundTrip) {
   EXPECT_EQ(round_trip("[9007199254740993,-9223372036854775808,18446744073709551615]"),
             "[9007199254740993,-9223372036854775808,18446744073709551615]");
   EXPECT_EQ(round_trip("12345678901234567890123"), "1.2345678901234568e+22");
+  EXPECT_EQ(round_trip("[-0.0,-0e9,18446744073709551616,-9223372036854775809]"),
+            "[0,0,18446744073709552000,-9223372036854776000]");
   EXPECT_EQ(round_trip("\"\\u00e9\\/\\u0000\\t\\u001f\\ud83d\\ude00\""), "\"\u00e9/\\u0000\\t\\u001f\U0001F600\"");
 }
 
@@ -30,6 +32,21 @@ TEST(CompactJson, KeepsTheLastOfRepeatedNames) {
   EXPECT_EQ(round_trip(R"({"a":1,"b":{"x":1,"x":2},"\u0061":3,"c":4,"a":[5]})"), R"({"a":[5],"b":{"x":2},"c":4})");
   EXPECT_TRUE(compact_json(R"([{"a":1,"a":1}])").repeated_names);
   EXPECT_FALSE(compact_json(R"([{"a":1},{"a":1}])").repeated_names);
+}
+
+// SBX-15: what is too small for a double is 0, whatever way it is written; what is too large is no value.
+TEST(CompactJson, TellsNumbersThatAreTooSmallFromThoseThatAreTooLarge) {
+  const std::string zeros(400, '0');
+  EXPECT_EQ(round_trip("[1e-400,-1e-400,0." + zeros + "1,0e400,5e-324,1e-99999999999999999999]"), "[0,0,0,0,5e-324,0]");
+  EXPECT_EQ(round_trip("0." + zeros + "1e405"), "10000");
+  EXPECT_EQ(round_trip("1" + zeros + "e-400"), "1");
+  EXPECT_EQ(round_trip("0.0e99999999999999999999"), "0");
+  for (const std::string& large : {"1" + zeros, std::string("1e309"), std::string("-1e99999999999999999999"),
+                                   "0." + zeros + "1e800", "0.1" + zeros + "e400"}) {
+    const CompactJson result = compact_json(large);
+    EXPECT_EQ(result.verdict, JsonVerdict::malformed) << large;
+    EXPECT_NE(result.why.find("more than a double holds"), std::string::npos) << result.why;
+  }
 }
 
 // JRN-4, SBX-15: a lone surrogate is replaced, a pair is not, an escaped backslash before a u is no escape.
@@ -85,8 +102,8 @@ TEST(CompactJson, HoldsItsCeilingToTheByte) {
 // SBX-14: nothing that works on values recursively gets one to overflow on.
 TEST(CompactJson, BoundsNesting) {
   const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
-  EXPECT_EQ(compact_json(nested(kMaxJsonDepth)).verdict, JsonVerdict::good);
-  EXPECT_EQ(compact_json(nested(kMaxJsonDepth + 1)).verdict, JsonVerdict::too_deep);
+  EXPECT_EQ(compact_json(nested(core::kMaxJsonDepth)).verdict, JsonVerdict::good);
+  EXPECT_EQ(compact_json(nested(core::kMaxJsonDepth + 1)).verdict, JsonVerdict::too_deep);
   EXPECT_EQ(compact_json(nested(2'000'000)).verdict, JsonVerdict::too_deep);
   EXPECT_EQ(compact_json(std::string(2'000'000, '[')).verdict, JsonVerdict::malformed);
 }

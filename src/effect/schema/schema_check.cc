@@ -35,7 +35,7 @@ class Checker {
  private:
   enum class Mark { open, done };
 
-  // Every subschema that can be reached by its place; recursion is bounded by kMaxJsonDepth.
+  // Every subschema that can be reached by its place; recursion is bounded by core::kMaxJsonDepth.
   core::Result<void> visit(const json& node) {  // NOLINT(misc-no-recursion)
     if (!node.is_object() || !seen_.insert(&node).second) return {};
     nodes_.push_back(&node);

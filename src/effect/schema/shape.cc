@@ -24,7 +24,7 @@ core::Error not_a_shape(std::string_view why) {
   return core::make_error(core::Errc::malformed, "read a shape (JSON Schema, draft 7)", why);
 }
 
-// Recursion is bounded by kMaxJsonDepth.
+// Recursion is bounded by core::kMaxJsonDepth.
 std::optional<std::string> over_bounds(const json& value, const SchemaUse& use) {  // NOLINT(misc-no-recursion)
   const auto long_text = [&](const std::string& text) -> std::optional<std::string> {
     if (!use.matches_text || text.size() <= Shape::kMaxMatchedBytes) return std::nullopt;

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "heddle/journal/core/json_text.h"
 
 namespace heddle::journal {
 namespace {
@@ -102,11 +102,13 @@ core::Result<void> check_draft(const Draft& draft) {
   if (draft.payload.size() > kMaxPayloadBytes) {
     return refused(core::Errc::too_large, "the payload is larger than 64 KiB; large values go into the body");
   }
-  if (!is_json_object(draft.payload)) return refused(core::Errc::malformed, "the payload is not a JSON object");
+  if (!core::is_json_object(draft.payload, kMaxFactDepth))
+    return refused(core::Errc::malformed, "the payload is not a JSON object");
   if (draft.body && draft.body->size() > kMaxBodyBytes) {
     return refused(core::Errc::too_large, "the body is larger than 64 MiB");
   }
-  if (draft.body && !is_json(*draft.body)) return refused(core::Errc::malformed, "the body is not JSON");
+  if (draft.body && !core::is_json(*draft.body, kMaxFactDepth))
+    return refused(core::Errc::malformed, "the body is not JSON");
   return {};
 }
 

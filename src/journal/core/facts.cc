@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "heddle/core/json.h"
 #include "heddle/core/text.h"
-#include "heddle/journal/core/json_text.h"
 
 namespace heddle::journal {
 namespace {
@@ -35,7 +35,7 @@ class Payload {
  private:
   Payload& text(std::string_view name, std::string_view value, std::size_t units) {
     std::string quoted;
-    append_json_string(quoted, core::bound_text(value, units));
+    core::append_json_string(quoted, core::bound_text(value, units));
     return raw(name, quoted);
   }
 
@@ -97,9 +97,9 @@ Draft intent(const EffectRef& ref, Repeatable repeatable, const TextPairs& annot
     std::string object = "{";
     for (const auto& [name, value] : annotations) {
       if (object.size() > 1) object += ',';
-      append_json_string(object, core::bound_text(name, kMaxWordUnits));
+      core::append_json_string(object, core::bound_text(name, kMaxWordUnits));
       object += ':';
-      append_json_string(object, core::bound_text(value, kMaxWordUnits));
+      core::append_json_string(object, core::bound_text(value, kMaxWordUnits));
     }
     payload.raw("annotations", object + '}');
   }

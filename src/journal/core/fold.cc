@@ -3,14 +3,14 @@
 #include <charconv>
 
 #include "heddle/core/check.h"
-#include "heddle/journal/core/json_text.h"
+#include "heddle/core/json.h"
 
 namespace heddle::journal {
 namespace {
 
 // A payload of a newer MINOR has at least today's fields, so what is missing here is missing on purpose.
 std::optional<Ending> ending_in(const Fact& fact) {
-  const auto status = json_word(fact.payload, "status");
+  const auto status = core::json_word(fact.payload, "status");
   return status ? ending_from(*status) : std::nullopt;
 }
 
@@ -20,7 +20,7 @@ void settle(EffectState& effect, EffectPhase phase, const Fact& fact) {
 }
 
 void resolve(EffectState& effect, const Fact& fact) {
-  const auto word = json_word(fact.payload, "resolution");
+  const auto word = core::json_word(fact.payload, "resolution");
   const auto resolution = word ? resolution_from(*word) : std::nullopt;
   if (!resolution) return;
   switch (*resolution) {
@@ -46,12 +46,12 @@ void count(Denials& denials, const Fact& fact) {
 
 void apply_to_effect(EffectState& effect, const Fact& fact) {
   if (effect.effect.empty()) {
-    if (const auto kind = json_word(fact.payload, "effect")) effect.effect = *kind;
+    if (const auto kind = core::json_word(fact.payload, "effect")) effect.effect = *kind;
   }
   switch (fact.kind) {
     case Kind::intent:
       effect.phase = EffectPhase::begun;
-      effect.repeatable = json_member(fact.payload, "repeatable") == "true";
+      effect.repeatable = core::json_member(fact.payload, "repeatable") == "true";
       effect.intent = fact.sequence;
       effect.settled_by = 0;
       ++effect.attempts;
@@ -105,7 +105,7 @@ void apply(State& state, const Fact& fact) {
   FlowState& flow = state.flows[fact.flow];
   switch (fact.kind) {
     case Kind::flow_started:
-      if (const auto name = json_word(fact.payload, "name")) flow.name = *name;
+      if (const auto name = core::json_word(fact.payload, "name")) flow.name = *name;
       flow.started = fact.sequence;
       flow.ended = 0;
       flow.ending.reset();

@@ -1,6 +1,6 @@
 #include "heddle/journal/core/replay.h"
 
-#include "heddle/journal/core/json_text.h"
+#include "heddle/core/json.h"
 
 namespace heddle::journal {
 namespace {
@@ -31,7 +31,7 @@ core::Result<std::optional<std::uint64_t>> newest_snapshot(Store& store, const s
   const std::string version = std::to_string(kFoldVersion);
   std::optional<std::uint64_t> newest;
   HEDDLE_TRY(for_each(store, query, wait, [&](const Fact& fact) {
-    if (json_member(fact.payload, "fold") == version && fact.body) newest = fact.sequence;
+    if (core::json_member(fact.payload, "fold") == version && fact.body) newest = fact.sequence;
   }));
   return newest;
 }

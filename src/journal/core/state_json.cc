@@ -2,8 +2,8 @@
 // format; read by a parser.
 #include <nlohmann/json.hpp>
 
+#include "heddle/core/json.h"
 #include "heddle/journal/core/fold.h"
-#include "heddle/journal/core/json_text.h"
 
 namespace heddle::journal {
 namespace {
@@ -17,7 +17,7 @@ void put(std::string& out, const Denials& denials) {
 
 void put(std::string& out, const EffectState& effect) {
   out += '[';
-  append_json_string(out, effect.effect);
+  core::append_json_string(out, effect.effect);
   out += ',' + std::to_string(static_cast<int>(effect.phase)) + ',' + (effect.repeatable ? '1' : '0') + ',' +
          std::to_string(effect.attempts) + ',' + std::to_string(effect.intent) + ',' +
          std::to_string(effect.settled_by) + ',';
@@ -27,11 +27,11 @@ void put(std::string& out, const EffectState& effect) {
 
 void put(std::string& out, const FlowState& flow) {
   out += "{\"name\":";
-  append_json_string(out, flow.name);
+  core::append_json_string(out, flow.name);
   out += ",\"started\":" + std::to_string(flow.started) + ",\"ended\":" + std::to_string(flow.ended);
   if (flow.ending) {
     out += ",\"ending\":";
-    append_json_string(out, ending_name(*flow.ending));
+    core::append_json_string(out, ending_name(*flow.ending));
   }
   out += ",\"denials\":";
   put(out, flow.denials);
@@ -40,7 +40,7 @@ void put(std::string& out, const FlowState& flow) {
   for (const auto& [key, effect] : flow.effects) {
     out += separator;
     separator = ",";
-    append_json_string(out, key);
+    core::append_json_string(out, key);
     out += ':';
     put(out, effect);
   }
@@ -123,7 +123,7 @@ std::string state_json(const State& state) {
   for (const auto& [id, flow] : state.flows) {
     out += separator;
     separator = ",";
-    append_json_string(out, id);
+    core::append_json_string(out, id);
     out += ':';
     put(out, flow);
   }

@@ -7,7 +7,7 @@
 namespace heddle::sandbox {
 namespace {
 
-using effect::quote_json;
+using core::quote_json;
 using Kind = spi::Outcome::Kind;
 
 constexpr std::array<std::string_view, 5> kChannelNames{"scriptError", "limitExceeded", "inputTooLarge",

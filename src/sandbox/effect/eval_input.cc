@@ -7,8 +7,8 @@
 namespace heddle::sandbox {
 namespace {
 
+using core::quote_json;
 using effect::JsonMember;
-using effect::quote_json;
 using effect::split_object;
 
 core::Error malformed(std::string_view why) {

@@ -12,11 +12,11 @@
 namespace heddle::sandbox {
 namespace {
 
+using core::kMaxJsonDepth;
 using effect::Cancelled;
 using effect::compact_json;
 using effect::CompactJson;
 using effect::JsonVerdict;
-using effect::kMaxJsonDepth;
 using effect::Retry;
 using effect::Shape;
 using effect::shape_hash;
@@ -177,7 +177,7 @@ void tell(effect::Witness& witness, spi::Outcome& outcome) {
     std::string report = "[";
     for (const std::string& line : outcome.applied) {
       if (report.size() > 1) report += ',';
-      report += effect::quote_json(core::bound_text(line));
+      report += core::quote_json(core::bound_text(line));
     }
     witness.jail_applied(report + ']');
   }

@@ -6,18 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/json.h"
 #include "heddle/core/result.h"
 
 namespace heddle::effect {
-
-/// A value that is nested deeper is too large, whatever its length: what works on values recursively must not overflow.
-inline constexpr std::size_t kMaxJsonDepth = 1000;
 
 enum class JsonVerdict {
   good,
   malformed,  ///< not one JSON value in UTF-8 (RFC 8259), or a number that no double holds
   too_large,  ///< well-formed; its compact text is over the ceiling
-  too_deep,   ///< well-formed; nested deeper than kMaxJsonDepth
+  too_deep,   ///< well-formed; nested deeper than core::kMaxJsonDepth
 };
 
 struct CompactJson {
@@ -37,9 +35,6 @@ struct JsonMember {
 };
 /// The members of an object; Errc::malformed when it is none, or names one twice.
 [[nodiscard]] core::Result<std::vector<JsonMember>> split_object(std::string_view text);
-
-/// A JSON string literal of well-formed UTF-8, as JSON.stringify writes it.
-[[nodiscard]] std::string quote_json(std::string_view text);
 
 /// A finite double as ECMAScript's Number::toString and RFC 8785 write it.
 [[nodiscard]] std::string ecmascript_number(double value);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/core/json.h"
 #include "heddle/core/result.h"
 #include "heddle/journal/core/digest.h"
 #include "heddle/journal/core/schema.h"
@@ -40,6 +41,8 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
 
 inline constexpr std::size_t kMaxNameBytes = 512;
 inline constexpr std::size_t kMaxPayloadBytes = std::size_t{64} << 10;
+/// A payload or body may nest this deep: what Heddle wraps around a value comes on top of core::kMaxJsonDepth.
+inline constexpr std::size_t kMaxFactDepth = core::kMaxJsonDepth + 24;
 inline constexpr std::size_t kMaxBodyBytes = std::size_t{64} << 20;
 /// A body up to this size lies beside its fact; a larger one lies once by its digest, however many facts have it.
 inline constexpr std::size_t kInlineBodyBytes = std::size_t{4} << 10;
