@@ -26,7 +26,7 @@ Fact fact_of(const Draft& draft, std::uint64_t sequence = 1) {
   fact.kind = draft.kind;
   fact.kind_text = kind_name(draft.kind);
   fact.payload = draft.payload;
-  if (draft.body) fact.body = Body{sha256(*draft.body), *draft.body};
+  if (draft.body) fact.body = Body{core::sha256(*draft.body), *draft.body};
   return fact;
 }
 

@@ -289,8 +289,8 @@ TEST_F(RunJournal, KeepsARun) {
   EXPECT_EQ(kept[0].kind, Kind::flow_started);
   EXPECT_TRUE(has(kept[0].payload, "job.js"));
   EXPECT_EQ(kept[1].kind, Kind::intent);
-  EXPECT_TRUE(has(kept[1].payload, "\"script\":\"sha256:" + sha256("echo").hex())) << kept[1].payload;
-  EXPECT_TRUE(has(kept[1].body->text, "\"input\":\"sha256:" + sha256("[1, 2]").hex() + "\",\"inputBytes\":6,"))
+  EXPECT_TRUE(has(kept[1].payload, "\"script\":\"sha256:" + core::sha256("echo").hex())) << kept[1].payload;
+  EXPECT_TRUE(has(kept[1].body->text, "\"input\":\"sha256:" + core::sha256("[1, 2]").hex() + "\",\"inputBytes\":6,"))
       << kept[1].body->text;
   EXPECT_EQ(kept[2].kind, Kind::outcome);
   EXPECT_EQ(kept[2].body->text, "[1, 2]");

@@ -114,7 +114,7 @@ std::string FlowSession::stored_input(const Past& past) {
 core::Result<std::optional<Text>> FlowSession::begin() {
   HEDDLE_TRY(read_history(runtime_.store(), spec_.id, history_, runtime_.patience()));
   if (history_.started != 0) {
-    if (history_.name != core::bound_text(spec_.name, 256) || history_.input != journal::sha256(spec_.input_json)) {
+    if (history_.name != core::bound_text(spec_.name, 256) || history_.input != core::sha256(spec_.input_json)) {
       const auto fact = read_fact(runtime_.store(), spec_.id, history_.started, runtime_.patience());
       const std::string input = fact.ok() && fact.value().body ? excerpt(fact.value().body->text) : "(unknown)";
       return core::make_error(Errc::invalid_argument, "go on with the flow " + spec_.id,
@@ -184,7 +184,7 @@ void FlowSession::check_branches(const Place& place, std::size_t branches) {
 
 bool FlowSession::agrees(const Place& place, const Past& past, std::string_view effect, std::string_view input_json) {
   const std::string annotations = annotations_text(runtime_.find(effect), input_json);
-  if (past.effect == effect && past.input == journal::sha256(input_json) &&
+  if (past.effect == effect && past.input == core::sha256(input_json) &&
       (past.annotations == annotations || runtime_.find(effect) == nullptr)) {
     return true;
   }

@@ -72,7 +72,7 @@ class Covered {
     size_ = 0;
   }
 
-  Sha256 sha_;
+  core::Sha256 sha_;
   std::array<char, 512> gathered_;  // its first size_ bytes
   std::size_t size_ = 0;
 };

@@ -67,7 +67,7 @@ core::Result<Receipt> GroupCommit::append(std::span<const Draft> drafts, const W
   for (const Draft& draft : drafts) {
     HEDDLE_TRY(check_draft(draft));
     // Here, where threads run side by side, and not where one of them writes for all.
-    self.body_digests.push_back(draft.body ? sha256(*draft.body) : Digest());
+    self.body_digests.push_back(draft.body ? core::sha256(*draft.body) : Digest());
     self.bytes += draft.payload.size() + (draft.body ? draft.body->size() : 0);
   }
   bool watches = false;

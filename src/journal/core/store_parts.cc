@@ -296,7 +296,8 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
         if (!text.ok()) return std::move(text).error();
         fact.body->text = std::move(text).value();
       }
-      if (sha256(fact.body->text) != *digest) return damaged_fact(row.sequence, "its body is not what was written");
+      if (core::sha256(fact.body->text) != *digest)
+        return damaged_fact(row.sequence, "its body is not what was written");
     }
   }
   page_.facts.push_back(std::move(fact));

@@ -107,7 +107,7 @@ class MemoryStore final : public Store {
   void hash_rows() {
     for (; hashed_ < rows_.size(); ++hashed_) {
       Row& row = rows_[hashed_];
-      if (row.draft.body) row.body_digest = sha256(*row.draft.body);
+      if (row.draft.body) row.body_digest = core::sha256(*row.draft.body);
       row.checksum =
           chain(hashed_ == 0 ? Digest{} : rows_[hashed_ - 1].checksum,
                 {hashed_ + 1, row.ordinal, row.time, kSchema, row.draft.flow, row.draft.effect,

@@ -70,7 +70,7 @@ std::vector<Fact> facts_of(const std::vector<Draft>& drafts) {
     fact.kind = draft.kind;
     fact.kind_text = kind_name(draft.kind);
     fact.payload = draft.payload;
-    if (draft.body) fact.body = Body{sha256(*draft.body), *draft.body};
+    if (draft.body) fact.body = Body{core::sha256(*draft.body), *draft.body};
     facts.push_back(std::move(fact));
   }
   return facts;

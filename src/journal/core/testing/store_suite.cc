@@ -59,7 +59,7 @@ TEST_P(StoreSuite, ValuesComeBackByteForByte) {
     EXPECT_EQ(facts[i].payload, payload);
     ASSERT_TRUE(facts[i].body);
     EXPECT_EQ(facts[i].body->text, bodies[i]);
-    EXPECT_EQ(facts[i].body->digest, sha256(bodies[i]));
+    EXPECT_EQ(facts[i].body->digest, core::sha256(bodies[i]));
     EXPECT_LT(std::chrono::abs(facts[i].time - now()), 1h);
   }
 }
@@ -103,14 +103,14 @@ TEST_P(StoreSuite, EqualLargeBodiesAreKeptOnce) {
   large.body = '"' + std::string(kInlineBodyBytes * 2, 'z') + '"';
   ASSERT_TRUE(store->append_one(large, soon()).ok());
   ASSERT_TRUE(store->append(std::vector<Draft>{large, large}, soon()).ok());
-  backend_->run_sql("DELETE FROM body WHERE digest <> " + backend_->blob(sha256(*large.body).raw()));
+  backend_->run_sql("DELETE FROM body WHERE digest <> " + backend_->blob(core::sha256(*large.body).raw()));
   EXPECT_EQ(all(*store).size(), 3U);
   Query digests;
   digests.bodies = Bodies::digests_only;
   backend_->run_sql("DELETE FROM body");
   const Page page = store->read(digests, soon()).value();
   ASSERT_EQ(page.facts.size(), 3U);
-  EXPECT_EQ(page.facts[2].body->digest, sha256(*large.body));
+  EXPECT_EQ(page.facts[2].body->digest, core::sha256(*large.body));
   EXPECT_TRUE(page.facts[2].body->text.empty());
   EXPECT_EQ(store->read({}, soon()).error().code, Errc::damaged);
 }

@@ -1,27 +1,24 @@
 // ContentAddress: the SHA-256 of some bytes, by which they are named and recognised.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "heddle/core/digest/digest.h"
 #include "heddle/core/result.h"
 
 namespace heddle::effect {
 
 class ContentAddress {
  public:
-  using Digest = std::array<std::uint8_t, 32>;
-
-  explicit ContentAddress(const Digest& digest) noexcept : digest_(digest) {}
+  explicit ContentAddress(const core::Digest& digest) noexcept : digest_(digest) {}
 
   [[nodiscard]] static ContentAddress of(std::string_view bytes);
 
   /// "sha256:" and 64 lower-case hexadecimal digits, nothing else; Errc::malformed otherwise.
   [[nodiscard]] static core::Result<ContentAddress> parse(std::string_view text);
 
-  [[nodiscard]] const Digest& digest() const noexcept { return digest_; }
+  [[nodiscard]] const core::Digest& digest() const noexcept { return digest_; }
   [[nodiscard]] std::string hex() const;   ///< the 64 digits
   [[nodiscard]] std::string text() const;  ///< as parse() takes it
 
@@ -30,7 +27,7 @@ class ContentAddress {
   friend auto operator<=>(const ContentAddress&, const ContentAddress&) = default;
 
  private:
-  Digest digest_;
+  core::Digest digest_;
 };
 
 }  // namespace heddle::effect

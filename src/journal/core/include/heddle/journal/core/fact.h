@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/core/digest/digest.h"
 #include "heddle/core/json.h"
 #include "heddle/core/result.h"
-#include "heddle/journal/core/digest.h"
 #include "heddle/journal/core/schema.h"
 
 namespace heddle::journal {
+
+using core::Digest;
 
 /// Closed for writers, open for readers: a reader gives `unknown` for a kind of a newer MINOR and skips it. The names
 /// in the journal are those in docs/formats/journal.md ("FLOW_STARTED"), never these numbers.

@@ -1,4 +1,4 @@
-#include "heddle/journal/core/digest.h"
+#include "heddle/core/digest/digest.h"
 
 // SHA256() looks its implementation up anew at each call, and drags the whole library in; these three do neither.
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -8,17 +8,35 @@
 
 #include "heddle/core/check.h"
 
-namespace heddle::journal {
+namespace heddle::core {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+SHA256_CTX* context_in(unsigned char* state) { return reinterpret_cast<SHA256_CTX*>(state); }
+
+}  // namespace
 
 std::string Digest::hex() const {
-  constexpr std::string_view digits_of_hex = "0123456789abcdef";
   std::string text;
   text.reserve(bytes.size() * 2);
   for (const unsigned char byte : bytes) {
-    text += digits_of_hex[byte >> 4U];
-    text += digits_of_hex[byte & 15U];
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 15U];
   }
   return text;
+}
+
+std::optional<Digest> Digest::from_hex(std::string_view text) {
+  Digest digest;
+  if (text.size() != 2 * digest.bytes.size()) return std::nullopt;
+  for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
+    const std::size_t high = kDigits.find(text[2 * i]);
+    const std::size_t low = kDigits.find(text[2 * i + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    digest.bytes.at(i) = static_cast<unsigned char>(high << 4U | low);
+  }
+  return digest;
 }
 
 std::string_view Digest::raw() const noexcept {
@@ -33,12 +51,6 @@ std::optional<Digest> Digest::from_raw(std::string_view raw) {
 }
 
 Digest sha256(std::string_view bytes) { return Sha256().add(bytes).finish(); }
-
-namespace {
-
-SHA256_CTX* context_in(unsigned char* state) { return reinterpret_cast<SHA256_CTX*>(state); }
-
-}  // namespace
 
 Sha256::Sha256() {
   static_assert(sizeof state_ == sizeof(SHA256_CTX) && alignof(Sha256) >= alignof(SHA256_CTX));
@@ -56,4 +68,4 @@ Digest Sha256::finish() {
   return digest;
 }
 
-}  // namespace heddle::journal
+}  // namespace heddle::core

@@ -1,4 +1,5 @@
-// SHA-256, for bodies that are stored by content and for the chain that ties facts together.
+// SHA-256 (FIPS 180-4): names of contents, and the chain that ties facts together. By OpenSSL; no function has state of
+// its own, so that all are thread-safe.
 #pragma once
 
 #include <array>
@@ -8,14 +9,16 @@
 #include <string>
 #include <string_view>
 
-namespace heddle::journal {
+namespace heddle::core {
 
 struct Digest {
   std::array<unsigned char, 32> bytes{};
 
   friend auto operator<=>(const Digest&, const Digest&) = default;  // NOLINT(modernize-use-nullptr)
 
-  [[nodiscard]] std::string hex() const;
+  [[nodiscard]] std::string hex() const;  ///< 64 lower-case digits
+  /// Of 64 lower-case digits; nothing for other text.
+  [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);
   /// The 32 bytes as a store keeps them.
   [[nodiscard]] std::string_view raw() const noexcept;
   [[nodiscard]] static std::optional<Digest> from_raw(std::string_view raw);
@@ -35,4 +38,4 @@ class Sha256 {
   alignas(8) std::array<unsigned char, 112> state_;
 };
 
-}  // namespace heddle::journal
+}  // namespace heddle::core
