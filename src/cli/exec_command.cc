@@ -42,6 +42,17 @@ struct Found {
   std::string path;
 };
 
+struct Built {
+  jail::ProgramGrants grants;
+  jail::Policy policy;
+};
+
+core::Result<Built> build(const jail::Program& stub, Found program, const jail::ProgramNeeds& needs) {
+  HEDDLE_ASSIGN(auto grants, jail::ProgramGrants::open(std::move(program.fd), std::move(program.path), needs));
+  HEDDLE_ASSIGN(auto policy, jail::UnsafePolicy::program(stub, grants, needs));
+  return Built{std::move(grants), std::move(policy)};
+}
+
 // As execvp(3) looks for it, by this process's PATH; the program gets the policy's.
 std::variant<Found, Failure> find_program(const std::string& name) {
   std::vector<std::string> candidates;
@@ -119,7 +130,8 @@ class Execution {
       complain(failure->what);
       return failure->code;
     }
-    const Found& program = std::get<Found>(found);
+    Found& program = std::get<Found>(found);
+    const std::string path = program.path;
     const std::string folder = helper_folder();
     HEDDLE_ASSIGN(const jail::Program stub, jail::open_program(folder + "/heddle-exec-stub"));
     policy_.needs.denials.observe = options_.explain == Explain::yes;
@@ -127,27 +139,26 @@ class Execution {
     supervisor_options.program = folder + "/heddle-supervisor";
     supervisor_options.cgroup.host = jail::CgroupOptions::Host::may_move;
     // Each takes a millisecond or more and needs nothing of the other. Without a thread to be had, one after the other.
-    auto building = std::async([&] { return jail::UnsafePolicy::program(stub, program.fd, policy_.needs); });
+    auto building = std::async([&] { return build(stub, std::move(program), policy_.needs); });
     core::Result<jail::Supervisor> started = jail::Supervisor::start(supervisor_options);
-    const core::Result<jail::Policy> policy = building.get();
-    if (!policy.ok() && policy.error().code == Errc::invalid_argument) {
-      complain(fmt::format("{}: {}", program.path, policy.error().context));
+    core::Result<Built> building_result = building.get();
+    if (!building_result.ok() && building_result.error().step == jail::ProgramGrants::step()) {
+      complain(fmt::format("{}: {}", path, building_result.error().context));
       return kExitNoProgram;
     }
-    HEDDLE_TRY(policy);
-    HEDDLE_ASSIGN(const std::string loader, jail::loader_of(program.fd, program.path));
-    report_.emplace(policy_, options_.policy, program.path, loader);
+    HEDDLE_ASSIGN(const Built built, std::move(building_result));
+    report_.emplace(policy_, options_.policy, built.grants);
     HEDDLE_ASSIGN(jail::Supervisor supervisor, std::move(started));
-    HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(program));
+    HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(built.grants));
     HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
     HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
-    HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(policy.value(), stub, {}, std::move(ends.second), descriptors));
+    HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(built.policy, stub, {}, std::move(ends.second), descriptors));
     descriptors.clear();  // the guest's ends of the pipes are the guest's alone
     HEDDLE_TRY(await_ready(channel, guest));
     if (options_.explain == Explain::yes) {
       HEDDLE_ASSIGN(const jail::AppliedPolicy applied, guest.applied());
       report_->set_user(applied.uid, applied.own_identity);
-      explain(applied);
+      explain(applied, built.grants);
     }
     channel.queue(wire::Message("go"));
     HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(kStartTime)));
@@ -165,11 +176,12 @@ class Execution {
   }
 
   // The program, its words, its folder, its stdio; the other ends are kept.
-  core::Result<std::vector<core::Fd>> descriptors_of(const Found& program) {
+  core::Result<std::vector<core::Fd>> descriptors_of(const jail::ProgramGrants& granted) {
     std::vector<core::Fd> list;
-    HEDDLE_ASSIGN(core::Fd copy, program.fd.duplicate());
+    HEDDLE_ASSIGN(core::Fd copy, granted.program().duplicate());
     list.push_back(std::move(copy));
-    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(program.path, options_, policy_)));
+    HEDDLE_ASSIGN(core::Fd words,
+                  core::sealed_memory("heddle-words", words_of(granted.program_path(), options_, policy_)));
     list.push_back(std::move(words));
     core::Fd folder(::open(policy_.working_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder.valid()) return core::system_error("open working_directory", policy_.working_directory);
@@ -320,8 +332,10 @@ class Execution {
     }
   }
 
-  void explain(const jail::AppliedPolicy& applied) const {
+  void explain(const jail::AppliedPolicy& applied, const jail::ProgramGrants& granted) const {
     for (const std::string& line : jail::to_lines(applied)) complain("applied: " + line);
+    complain("applied: program: " + granted.program_path());
+    if (granted.loader()) complain("applied: its interpreter, by itself: " + granted.loader()->path());
     complain(
         "applied: weaker than a script's: memory may become executable; names, sizes and times of files are not "
         "hidden");
@@ -333,8 +347,8 @@ class Execution {
                    : "applied: starts no program but itself and its loader; without notifications no more can be said");
     }
     std::string lists[3];
-    for (const jail::PathGrant& grant : policy_.needs.paths) {
-      (lists[static_cast<std::size_t>(grant.access)] += ' ') += grant.path;
+    for (const jail::ProgramGrants::Path& grant : granted.paths()) {
+      (lists[static_cast<std::size_t>(grant.access)] += ' ') += grant.object.path();
     }
     const char* const names[] = {"read", "write", "execute"};
     for (std::size_t i = 0; i < 3; ++i) {

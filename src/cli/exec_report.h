@@ -15,9 +15,9 @@ namespace heddle::cli {
 
 class ExecReport {
  public:
-  /// `policy` outlives it. `file`: the policy's, for the reader; `program` and `loader`: what is granted execute.
-  ExecReport(const jail::ProgramFile& policy, std::string file, const std::string& program, const std::string& loader)
-      : policy_(policy), file_(std::move(file)), grants_(policy.needs, program, loader) {}
+  /// `policy` outlives it. `file`: the policy's, for the reader; `granted`: what was opened for it.
+  ExecReport(const jail::ProgramFile& policy, std::string file, const jail::ProgramGrants& granted)
+      : policy_(policy), file_(std::move(file)), grants_(granted) {}
 
   /// Whom the program runs as.
   void set_user(std::uint32_t user, bool own_identity) {

@@ -8,12 +8,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <thread>
 
 #include "process.h"
+#include "testing/elf_file.h"
 #include "tests/support/processes.h"
 
 namespace heddle::test {
@@ -103,6 +106,113 @@ TEST_F(Exec, ChangesNoModeOfAFile) {
   struct stat info {};
   ASSERT_EQ(::stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+// A program whose interpreter hostile bytes chose. `cat` is /bin/cat with another PT_INTERP.
+class Interpreter : public Exec {
+ protected:
+  Interpreter() {
+    loader_ = fs::canonical(jail::interpreter_of(jail::bytes_of("/bin/cat"))).string();
+    put(loader_, "data/loader");
+    fs::permissions(folder_.path("data/loader"), fs::perms(0555));
+  }
+  Ended cat(const std::string& interpreter, const std::string& policy = "", bool explain = false) const {
+    const std::string path = folder_.write("data/cat", jail::with_interpreter(jail::bytes_of("/bin/cat"), interpreter));
+    fs::permissions(path, fs::perms(0755));
+    const std::string paths = "paths.read = [" + quoted("data/file") + "]\n";
+    return exec(paths + policy, {path, folder_.path("data/file")}, explain);
+  }
+  std::string loader_;
+};
+
+// JAIL-17: a relative interpreter that is a link to / in the caller's folder, and a loader in the program's. Control:
+// unjailed, and from the folder where it is the loader, it runs.
+TEST_F(Interpreter, ThatIsRelativeIsNamedAndGrantsNothing) {
+  fs::create_symlink("/", folder_.path("work/ld"));
+  fs::create_symlink(loader_, folder_.path("data/ld"));
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path("work"));
+  const Ended refused = cat("ld", "working_directory = " + quoted("data") + "\n");
+  fs::current_path(folder_.path("data"));
+  const Ended here = cat("ld", "working_directory = " + quoted("data") + "\n");
+  const Ended control = run({folder_.path("data/cat"), {folder_.path("data/file")}});
+  fs::current_path(before);
+  EXPECT_EQ(control.out, "content\n");
+  for (const Ended& ended : {refused, here}) {
+    EXPECT_EQ(ended.code, 126);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_TRUE(has(ended.err, "its interpreter, ld, is not an absolute path")) << ended.err;
+  }
+}
+
+// JAIL-17: control: a loader of another name runs, and so does a link to one.
+TEST_F(Interpreter, ThatTheProgramCouldWriteIsNamed) {
+  put(loader_, "work/loader");
+  fs::permissions(folder_.path("work/loader"), fs::perms(0777));
+  fs::create_symlink(folder_.path("data/loader"), folder_.path("data/link"));
+  ASSERT_EQ(::mkfifo(folder_.path("data/fifo").c_str(), 0666), 0);
+  for (const char* name : {"data/loader", "data/link"}) {
+    const Ended started = cat(folder_.path(name));
+    EXPECT_EQ(started.out, "content\n") << started.err;
+  }
+  for (const char* name : {"work/loader", "work", "data/fifo", "data/file", "data/none"}) {
+    const Ended refused = cat(folder_.path(name));
+    EXPECT_EQ(refused.code, 126) << name;
+    EXPECT_EQ(refused.out, "");
+    EXPECT_TRUE(has(refused.err, folder_.path(name))) << refused.err;
+  }
+  const Ended granted = cat(folder_.path("data/loader"), "paths.write = [" + quoted("data") + "]\n");
+  EXPECT_EQ(granted.code, 126);
+  EXPECT_TRUE(has(granted.err, "paths.write grants " + folder_.path("data"))) << granted.err;
+}
+
+// JAIL-17: it is granted as a file: nothing beside it, and no more than reading it. Control: granted, both are read.
+TEST_F(Interpreter, IsAllThatIsGranted) {
+  const auto read = [&](const char* name, const std::string& policy) {
+    const std::string path =
+        folder_.write("data/cat", jail::with_interpreter(jail::bytes_of("/bin/cat"), folder_.path("data/loader")));
+    fs::permissions(path, fs::perms(0755));
+    return exec(policy, {path, folder_.path(name)}).code;
+  };
+  EXPECT_EQ(read("data/loader", ""), 0);
+  EXPECT_EQ(read("data/file", ""), 1);
+  EXPECT_EQ(read("data/file", "paths.read = [" + quoted("data") + "]\n"), 0);
+}
+
+// JAIL-17: it is said, and reading it is no denial.
+TEST_F(Interpreter, IsAmongWhatWasApplied) {
+  const std::string link = jail::interpreter_of(jail::bytes_of("/bin/cat"));
+  const Ended plain = exec("", {"/bin/cat", link, loader_}, true);
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_TRUE(has(plain.err, "applied: its interpreter, by itself: " + loader_)) << plain.err;
+  EXPECT_TRUE(has(plain.err, "denied: nothing that was seen")) << plain.err;
+  EXPECT_TRUE(has(cat(folder_.path("data/loader"), "", true).err, "by itself: " + folder_.path("data/loader")));
+}
+
+// JAIL-17: another user's link that turns between a loader and the root folder. Each start opens what is granted once.
+TEST_F(Interpreter, ThatIsSwappedIsThatFileOrNotStarted) {
+  const std::string link = folder_.path("data/turning");
+  fs::create_symlink("/", link);
+  std::atomic<bool> stop{false};
+  std::thread swapper([&] {
+    for (unsigned turn = 0; !stop; ++turn) {
+      fs::create_symlink(turn % 2 == 0 ? folder_.path("data/loader") : "/", link + ".next");
+      fs::rename(link + ".next", link);
+    }
+  });
+  for (int round = 0; round < 60; ++round) {
+    const Ended turned = cat(link, "", true);
+    EXPECT_FALSE(has(turned.err, "by itself: /\n")) << turned.err;
+    if (turned.code != 0) {
+      EXPECT_EQ(turned.code, 126) << turned.err;
+      EXPECT_TRUE(has(turned.err, link) || has(turned.err, "execute the program")) << turned.err;
+      continue;
+    }
+    EXPECT_EQ(turned.out, "content\n");
+    EXPECT_TRUE(has(turned.err, "by itself: " + folder_.path("data/loader"))) << turned.err;
+  }
+  stop = true;
+  swapper.join();
 }
 
 // JAIL-6: one program, its control, and what allow_exec is limited to.

@@ -25,11 +25,18 @@ ProgramNeeds plain_needs() {
   return needs;
 }
 
+core::Result<Policy> policy_for(const Program& stub, const std::string& program, const ProgramNeeds& needs) {
+  core::Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return core::system_error("open", program);
+  HEDDLE_ASSIGN(const ProgramGrants grants, ProgramGrants::open(std::move(file), program, needs));
+  return UnsafePolicy::program(stub, grants, needs);
+}
+
 core::Result<ProgramOutcome> run_program(Supervisor& supervisor, const ProgramRun& run) {
   HEDDLE_ASSIGN(const Program stub, open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub"));
   core::Fd program(::open(run.program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!program.valid()) return core::system_error("open", run.program);
-  HEDDLE_ASSIGN(const Policy policy, UnsafePolicy::program(stub, program, run.needs));
+  HEDDLE_ASSIGN(const Policy policy, policy_for(stub, run.program, run.needs));
   if (run.after_policy) run.after_policy();
   HEDDLE_ASSIGN(core::FdPair output, core::pipe_pair());
   HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("words", words_of(run)));

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "heddle/jail/unsafe/program_policy.h"
+#include "heddle/jail/unsafe/program_grants.h"
 #include "world.h"
 
 namespace heddle::jail {
@@ -26,6 +26,9 @@ struct ProgramOutcome {
 
 /// What a program without wishes of its own needs on any machine that has tests to run.
 ProgramNeeds plain_needs();
+
+/// The policy for one program.
+core::Result<Policy> policy_for(const Program& stub, const std::string& program, const ProgramNeeds& needs);
 
 /// The stub is told to go only after it was verified, as a host does it.
 core::Result<ProgramOutcome> run_program(Supervisor& supervisor, const ProgramRun& run);

@@ -59,10 +59,9 @@ TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
 // JAIL-11: the steps before the stub, which are those of every guest.
 TEST(Stub, EveryStepBeforeItThatFailsIsNamedAndNothingRuns) {
   const Program stub = open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub").value();
-  const core::Fd program(::open("/bin/echo", O_RDONLY | O_CLOEXEC));
   ProgramNeeds needs = plain_needs();
   needs.namespaces.need = Need::off;
-  const Policy policy = UnsafePolicy::program(stub, program, needs).value();
+  const Policy policy = policy_for(stub, "/bin/echo", needs).value();
   std::vector<core::Fd> more;
   for (int i = 0; i < 6; ++i) more.emplace_back(::open("/dev/null", O_RDWR | O_CLOEXEC));
   unsigned tried = 0;
@@ -86,8 +85,7 @@ TEST(Stub, EveryNamespaceStepThatFailsIsNamedAndNothingRuns) {
     if (!probe.ok()) GTEST_SKIP() << probe.error().message();
   }
   const Program stub = open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub").value();
-  const core::Fd program(::open("/bin/echo", O_RDONLY | O_CLOEXEC));
-  const Policy policy = UnsafePolicy::program(stub, program, needs).value();
+  const Policy policy = policy_for(stub, "/bin/echo", needs).value();
   std::vector<core::Fd> more;
   for (int i = 0; i < 6; ++i) more.emplace_back(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const Row& row : namespace_rows()) {

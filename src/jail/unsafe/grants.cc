@@ -106,11 +106,10 @@ unsigned mode_bits(Access access) {
 
 }  // namespace
 
-Grants::Grants(const ProgramNeeds& needs, const std::string& program, const std::string& loader) {
-  for (const PathGrant& grant : needs.paths) grants_.push_back({real_path(grant.path), grant.access});
-  for (const std::string& file : {program, loader}) {
-    if (!file.empty()) executable_.push_back(real_path(file));
-  }
+Grants::Grants(const ProgramGrants& granted) {
+  for (const ProgramGrants::Path& one : granted.paths()) grants_.push_back({one.object.path(), one.access});
+  executable_.push_back(granted.program_path());
+  if (granted.loader()) executable_.push_back(granted.loader()->path());
 }
 
 bool Grants::covers(const std::string& path, Access access, bool in_folder) const {

@@ -32,6 +32,7 @@ class GrantsTest : public ::testing::Test {
     fs::create_symlink(folder_ + "/none/file", folder_ + "/read/link");
     needs_.paths = {
         {folder_ + "/read", Access::read}, {folder_ + "/write", Access::write}, {folder_ + "/run", Access::execute}};
+    needs_.subprocesses = Subprocesses::allowed;
   }
   ~GrantsTest() override { fs::remove_all(folder_); }
 
@@ -45,7 +46,9 @@ class GrantsTest : public ::testing::Test {
     return denial;
   }
   [[nodiscard]] PathVerdict judge(const Denial& denial) const {
-    return Grants(needs_, folder_ + "/run/program", "").judge(denial, 12345, true);
+    core::Fd program(::open("/bin/true", O_RDONLY | O_CLOEXEC));
+    return Grants(ProgramGrants::open(std::move(program), folder_ + "/run/program", needs_).value())
+        .judge(denial, 12345, true);
   }
   [[nodiscard]] Reason open(const std::string& path, std::uint64_t flags) const {
     return judge(call("openat", path, flags)).reason;

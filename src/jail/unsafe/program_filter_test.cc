@@ -10,19 +10,23 @@
 #include <cerrno>
 #include <set>
 
-#include "heddle/jail/unsafe/program_policy.h"
+#include "heddle/jail/unsafe/program_grants.h"
 #include "testing/bpf.h"
 
 namespace heddle::jail {
 namespace {
 
+ProgramGrants grants(const ProgramNeeds& needs) {
+  core::Fd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  return ProgramGrants::open(std::move(program), "/proc/self/exe", needs).value();
+}
+
 Policy policy(Subprocesses subprocesses, bool observe) {
   const Program self = open_program("/proc/self/exe").value();
-  const core::Fd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   ProgramNeeds needs;
   needs.subprocesses = subprocesses;
   needs.denials.observe = observe;
-  return UnsafePolicy::program(self, program, needs).value();
+  return UnsafePolicy::program(self, grants(needs), needs).value();
 }
 
 class ProgramFilter : public ::testing::TestWithParam<Subprocesses> {
@@ -165,8 +169,7 @@ TEST_P(ProgramFilter, RefusesWhatMatters) {
 TEST(ProgramPolicy, IsToldOfDenialsWhereItCanBe) {
   ProgramNeeds needs;
   needs.denials.notifications = Notifications::off;
-  const core::Fd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  const auto made = UnsafePolicy::program(open_program("/proc/self/exe").value(), program, needs);
+  const auto made = UnsafePolicy::program(open_program("/proc/self/exe").value(), grants(needs), needs);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, core::Errc::invalid_argument);
 }

@@ -1,14 +1,13 @@
 #include "heddle/jail/unsafe/program_policy.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 
 #include "heddle/jail/confine/landlock.h"
 #include "heddle/jail/syscalls.h"
+#include "heddle/jail/unsafe/program_grants.h"
 
 namespace heddle::jail {
 namespace {
@@ -39,6 +38,7 @@ core::Error landlock_error(int error, const std::string& path) {
   return core::system_error(error, "grant a path with Landlock", path);
 }
 
+// A file gets rights of files alone, whatever its name led to before and leads to later.
 core::Result<void> grant(int ruleset, int abi, const core::Fd& object, std::uint64_t rights, const std::string& path) {
   struct stat info {};
   if (::fstat(object.get(), &info) != 0) return core::system_error("fstat", path);
@@ -47,16 +47,6 @@ core::Result<void> grant(int ruleset, int abi, const core::Fd& object, std::uint
   const int allowed = landlock_allow(ruleset, object.get(), rights);
   if (allowed < 0) return landlock_error(-allowed, path);
   return {};
-}
-
-core::Result<void> grant_path(int ruleset, int abi, const std::string& path, std::uint64_t rights) {
-  const core::Fd object(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!object.valid()) {
-    core::Error error = core::system_error("open a granted path", path + ": make it, or take it out of the policy");
-    if (error.sys_errno == ENOENT) error.code = Errc::not_found;
-    return error;
-  }
-  return grant(ruleset, abi, object, rights, path);
 }
 
 }  // namespace
@@ -74,7 +64,8 @@ std::vector<PathGrant> runtime_files() {
   return grants;
 }
 
-core::Result<Policy> UnsafePolicy::program(const Program& stub, const core::Fd& program, const ProgramNeeds& needs) {
+core::Result<Policy> UnsafePolicy::program(const Program& stub, const ProgramGrants& grants,
+                                           const ProgramNeeds& needs) {
   const int abi = landlock_abi();
   if (abi < 0) {
     return core::make_error(Errc::unsupported, "make a policy",
@@ -96,15 +87,10 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const core::Fd& 
   const int ruleset = state.ruleset.get();
   const std::uint64_t start = kLandlockExecute | kLandlockReadFile;
   HEDDLE_TRY(grant(ruleset, abi, stub.fd(), start, stub.path()));
-  HEDDLE_TRY(grant(ruleset, abi, program, start, "the program"));
-  HEDDLE_ASSIGN(const std::string loader, loader_of(program, "the program"));
-  if (!loader.empty()) HEDDLE_TRY(grant_path(ruleset, abi, loader, start));
-  for (const PathGrant& one : needs.paths) {
-    if (one.access == Access::execute && needs.subprocesses == Subprocesses::none) {
-      return core::make_error(Errc::invalid_argument, "make a policy",
-                              one.path + " is granted execute, and the policy lets no program be started");
-    }
-    HEDDLE_TRY(grant_path(ruleset, abi, one.path, rights_of(one.access)));
+  HEDDLE_TRY(grant(ruleset, abi, grants.program(), start, grants.program_path()));
+  if (const auto& loader = grants.loader()) HEDDLE_TRY(grant(ruleset, abi, loader->fd(), start, loader->path()));
+  for (const ProgramGrants::Path& one : grants.paths()) {
+    HEDDLE_TRY(grant(ruleset, abi, one.object.fd(), rights_of(one.access), one.object.path()));
   }
   return Policy::make(std::move(state));
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/jail/denial.h"
-#include "heddle/jail/unsafe/program_policy.h"
+#include "heddle/jail/unsafe/program_grants.h"
 
 namespace heddle::jail {
 
@@ -31,8 +31,8 @@ struct PathVerdict {
 
 class Grants {
  public:
-  /// Of a policy made of `needs` for a program and its loader (empty: none). Resolves every path once, as it is now.
-  Grants(const ProgramNeeds& needs, const std::string& program, const std::string& loader);
+  /// Of a policy made of `granted`.
+  explicit Grants(const ProgramGrants& granted);
 
   /// `user`: whom the guest runs as; `own_identity`: not the caller.
   [[nodiscard]] PathVerdict judge(const Denial& denial, uid_t user, bool own_identity) const;
@@ -40,7 +40,7 @@ class Grants {
  private:
   [[nodiscard]] bool covers(const std::string& path, Access access, bool in_folder) const;
 
-  std::vector<PathGrant> grants_;
+  std::vector<PathGrant> grants_;        // where they lie
   std::vector<std::string> executable_;  // files: the program and its loader
 };
 

@@ -56,16 +56,11 @@ struct ProgramNeeds {
 
 class UnsafePolicy {
  public:
-  /// `program` is granted execute and read together with the loader that it names, `stub` to be started.
-  /// Errc::not_found or Errc::system with the path for a granted one that cannot be opened; Errc::unsupported without
-  /// Landlock. Paths are opened here, once: what they stand for later does not matter.
-  [[nodiscard]] static core::Result<Policy> program(const Program& stub, const core::Fd& program,
+  /// Grants what `grants` has opened, and execute on `stub`: of `needs` everything but the paths counts here.
+  /// Errc::unsupported without Landlock.
+  [[nodiscard]] static core::Result<Policy> program(const Program& stub, const class ProgramGrants& grants,
                                                     const ProgramNeeds& needs);
 };
-
-/// The loader that a program names (ELF PT_INTERP); empty for a static one. Errc::invalid_argument for what is no ELF
-/// program, a script among them, with what to do. `program` must be readable.
-[[nodiscard]] core::Result<std::string> loader_of(const core::Fd& program, const std::string& path);
 
 /// The system calls of the profile `program`.
 [[nodiscard]] struct SyscallTable program_syscalls(Subprocesses subprocesses);

@@ -1,0 +1,294 @@
+#include "heddle/jail/unsafe/program_grants.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <thread>
+
+#include "heddle/jail/confine/landlock.h"
+#include "testing/elf_file.h"
+
+namespace heddle::jail {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The program is a copy of a real one whose interpreter is what the test wants.
+class ProgramGrantsTest : public ::testing::Test {
+ protected:
+  ProgramGrantsTest() {
+    char folder[] = "/tmp/heddle-program-XXXXXX";
+    EXPECT_NE(::mkdtemp(folder), nullptr);
+    folder_ = fs::canonical(folder).string();
+    fs::create_directories(folder_ + "/a/b");
+    real_loader_ = fs::canonical(interpreter_of(bytes_of("/bin/echo"))).string();
+    put("loader", bytes_of(real_loader_), 0555);
+  }
+  ~ProgramGrantsTest() override { fs::remove_all(folder_); }
+
+  std::string put(const std::string& name, const std::string& bytes, unsigned mode) const {
+    std::string path = folder_ + "/" + name;
+    fs::remove(path);
+    std::ofstream(path, std::ios::binary) << bytes;
+    fs::permissions(path, fs::perms(mode));
+    return path;
+  }
+  [[nodiscard]] core::Result<ProgramGrants> open(const std::string& interpreter, const ProgramNeeds& needs = {}) const {
+    const std::string path = put("program", with_interpreter(bytes_of("/bin/echo"), interpreter), 0755);
+    return ProgramGrants::open(core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, needs);
+  }
+  [[nodiscard]] core::Error refusal(const std::string& interpreter, const ProgramNeeds& needs = {}) const {
+    const auto opened = open(interpreter, needs);
+    return opened.ok() ? core::Error{} : opened.error();
+  }
+
+  std::string folder_;
+  std::string real_loader_;
+};
+
+// JAIL-2, JAIL-17: control of those below.
+TEST_F(ProgramGrantsTest, TheInterpreterIsOpenedAndKept) {
+  for (const std::string& name : {folder_ + "/loader", real_loader_}) {
+    const auto opened = open(name);
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    ASSERT_TRUE(opened.value().loader());
+    EXPECT_EQ(opened.value().loader()->path(), name);
+  }
+  fs::create_symlink(real_loader_, folder_ + "/link");
+  EXPECT_EQ(open(folder_ + "/link").value().loader()->path(), real_loader_);
+}
+
+// JAIL-17: each named, and none waits.
+TEST_F(ProgramGrantsTest, AnInterpreterThatMayNotBeIsNamed) {
+  const std::string bytes = bytes_of(real_loader_);
+  ASSERT_EQ(::mkfifo((folder_ + "/fifo").c_str(), 0444), 0);
+  fs::create_symlink("/", folder_ + "/link");
+  std::string core_file = bytes;
+  core_file[offsetof(Elf64_Ehdr, e_type)] = ET_CORE;
+  std::string small = bytes;
+  small[EI_CLASS] = ELFCLASS32;
+  const struct {
+    const char* what;
+    std::string interpreter;
+  } rows[] = {{"absolute", "loader"},
+              {"absolute", "./loader"},
+              {"absolute", "link"},
+              {"No such file", folder_ + "/none"},
+              {"regular", folder_ + "/link"},
+              {"regular", folder_},
+              {"regular", folder_ + "/fifo"},
+              {"regular", "/dev/null"},
+              {"ELF", put("script", "#!/bin/sh\n", 0555)},
+              {"ELF", put("core", core_file, 0555)},
+              {"ELF", put("small", small, 0555)},
+              {"ELF", put("short", bytes.substr(0, 20), 0555)},
+              {"written by the user", put("group", bytes, 0775)},
+              {"written by the user", put("all", bytes, 0757)}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.interpreter);
+    const core::Error error = refusal(row.interpreter);
+    EXPECT_EQ(error.step, ProgramGrants::step());
+    EXPECT_NE(error.context.find(row.what), std::string::npos) << error.context;
+    EXPECT_NE(error.context.find(row.interpreter), std::string::npos) << error.context;
+  }
+  EXPECT_NE(refusal("").context.find("damaged"), std::string::npos);
+}
+
+// JAIL-17: its owner may write it, where that is whom the guest runs as: this user, or for root anybody else.
+TEST_F(ProgramGrantsTest, AnInterpreterOfTheGuestsUserIsRefused) {
+  const std::string own = put("own", bytes_of(real_loader_), 0755);
+  if (::geteuid() == 0) {
+    EXPECT_TRUE(open(own).ok());
+    ASSERT_EQ(::chown(own.c_str(), 59321, 59321), 0);
+  }
+  EXPECT_NE(refusal(own).context.find("written by the user"), std::string::npos);
+  fs::permissions(own, fs::perms(0555));
+  EXPECT_TRUE(open(own).ok()) << refusal(own).message();
+}
+
+// JAIL-17: and what a line of the policy lets the program write, whatever the modes say.
+TEST_F(ProgramGrantsTest, AnInterpreterThatThePolicyLetsItWriteIsRefused) {
+  const std::string inside = put("a/b/loader", bytes_of(real_loader_), 0555);
+  ASSERT_EQ(::link(inside.c_str(), (folder_ + "/other-name").c_str()), 0);
+  ProgramNeeds needs;
+  for (const char* granted : {"/a/b/loader", "/a/b", "/a", "", "/other-name"}) {
+    needs.paths = {{folder_ + granted, Access::write}};
+    EXPECT_NE(refusal(inside, needs).context.find("written by the program"), std::string::npos) << granted;
+    needs.paths = {{folder_ + granted, Access::read}};
+    EXPECT_TRUE(open(inside, needs).ok()) << granted;
+  }
+  needs.paths = {{folder_ + "/a", Access::write}};
+  EXPECT_TRUE(open(folder_ + "/loader", needs).ok());
+}
+
+// JAIL-17: an earlier run could have made the link. Controls: a link that leads nowhere else, and one that it cannot
+// have made.
+TEST_F(ProgramGrantsTest, AGrantThroughALinkThatTheProgramMayHaveMadeIsRefused) {
+  fs::create_symlink("/usr/share", folder_ + "/a/out");
+  fs::create_symlink(folder_ + "/a/b", folder_ + "/a/in");
+  ProgramNeeds needs;
+  for (const Access access : {Access::read, Access::write}) {
+    needs.paths = {{folder_ + "/a/out", access}, {folder_ + "/a", Access::write}};
+    const core::Error error = refusal(real_loader_, needs);
+    EXPECT_EQ(error.code, core::Errc::invalid_argument);
+    EXPECT_NE(error.context.find(folder_ + "/a/out"), std::string::npos) << error.context;
+    EXPECT_NE(error.context.find("/usr/share"), std::string::npos) << error.context;
+    needs.paths = {{folder_ + "/a/in", access}, {folder_ + "/a", Access::write}};
+    EXPECT_TRUE(open(real_loader_, needs).ok());
+    needs.paths = {{folder_ + "/a/out", access}, {folder_ + "/a/b", Access::write}};
+    EXPECT_TRUE(open(real_loader_, needs).ok());
+  }
+}
+
+// The errno of opening each path for reading, in a process that the ruleset holds.
+std::vector<int> opens_under(const Policy& policy, const std::vector<std::string>& paths) {
+  const core::FdPair pipe = core::pipe_pair().value();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || landlock_enforce(policy.ruleset().get()) != 0) ::_exit(1);
+    for (const std::string& path : paths) {
+      const int error = ::open(path.c_str(), O_RDONLY | O_CLOEXEC) < 0 ? errno : 0;
+      if (::write(pipe.second.get(), &error, sizeof error) != static_cast<ssize_t>(sizeof error)) ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::vector<int> errors(paths.size(), -1);
+  for (int& error : errors)
+    EXPECT_EQ(::read(pipe.first.get(), &error, sizeof error), static_cast<ssize_t>(sizeof error));
+  return errors;
+}
+
+// JAIL-17: what a name leads to between the look and the grant does not matter.
+TEST_F(ProgramGrantsTest, WhatWasLookedAtIsWhatIsGranted) {
+  if (landlock_abi() < 0) GTEST_SKIP() << "no Landlock here";
+  for (const char* place : {"/a/data", "/other/data"}) fs::create_directories(folder_ + place);
+  put("a/data/file", "x", 0644);
+  put("other/data/file", "x", 0644);
+  put("beside", "x", 0644);
+  const auto turn = [&](const char* link, const std::string& target) {
+    fs::remove(folder_ + link);
+    fs::create_symlink(target, folder_ + link);
+  };
+  turn("/turning", folder_ + "/loader");
+  turn("/parent", folder_ + "/a");
+  ProgramNeeds needs;
+  needs.paths = {{folder_ + "/parent/data", Access::read}};
+  const auto grants = open(folder_ + "/turning", needs);
+  ASSERT_TRUE(grants.ok()) << grants.error().message();
+  turn("/turning", "/");
+  turn("/parent", folder_ + "/other");
+  const Program stub = open_program("/proc/self/exe").value();
+  const auto policy = UnsafePolicy::program(stub, grants.value(), needs);
+  ASSERT_TRUE(policy.ok()) << policy.error().message();
+  const std::vector<int> expected = {0, 0, EACCES, EACCES, EACCES};
+  EXPECT_EQ(opens_under(policy.value(), {folder_ + "/loader", folder_ + "/a/data/file", folder_ + "/other/data/file",
+                                         folder_ + "/beside", "/"}),
+            expected);
+  needs.paths = {{folder_, Access::read}};
+  const Policy control = UnsafePolicy::program(stub, open(folder_ + "/loader", needs).value(), needs).value();
+  EXPECT_EQ(opens_under(control, {folder_ + "/other/data/file", folder_ + "/beside"}), (std::vector<int>{0, 0}));
+}
+
+// Turns a link back and forth until it is destroyed.
+class Swapper {
+ public:
+  Swapper(std::string link, std::string one, std::string other)
+      : link_(std::move(link)), targets_{std::move(one), std::move(other)}, thread_([this] { run(); }) {}
+  ~Swapper() {
+    stop_ = true;
+    thread_.join();
+  }
+  Swapper(const Swapper&) = delete;
+  Swapper& operator=(const Swapper&) = delete;
+
+ private:
+  void run() {
+    for (unsigned turn = 0; !stop_; ++turn) {
+      const std::string next = link_ + ".next";
+      EXPECT_EQ(::symlink(targets_[turn % 2].c_str(), next.c_str()), 0);
+      EXPECT_EQ(::rename(next.c_str(), link_.c_str()), 0);
+    }
+  }
+  const std::string link_;
+  const std::string targets_[2];
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+constexpr int kRounds = 1000;
+constexpr int kMostRounds = 1'000'000;  // until both were met
+
+// JAIL-17: a file, and that one; or not started.
+TEST_F(ProgramGrantsTest, AnInterpreterThatIsSwappedIsThatFileOrNone) {
+  fs::create_symlink("/", folder_ + "/turning");
+  const std::string path = put("program", with_interpreter(bytes_of("/bin/echo"), folder_ + "/turning"), 0755);
+  const core::Fd program(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat loader {};
+  ASSERT_EQ(::stat((folder_ + "/loader").c_str(), &loader), 0);
+  const Swapper swapper(folder_ + "/turning", folder_ + "/loader", "/");
+  int started = 0;
+  int refused = 0;
+  for (int round = 0; round < kRounds || (round < kMostRounds && (started == 0 || refused == 0)); ++round) {
+    const auto opened = ProgramGrants::open(program.duplicate().value(), path, {});
+    if (!opened.ok()) {
+      ASSERT_EQ(opened.error().step, ProgramGrants::step());
+      ++refused;
+      continue;
+    }
+    struct stat granted {};
+    ASSERT_EQ(::fstat(opened.value().loader()->fd().get(), &granted), 0);
+    ASSERT_TRUE(S_ISREG(granted.st_mode));
+    ASSERT_EQ(granted.st_ino, loader.st_ino);
+    ++started;
+  }
+  EXPECT_GT(started, 0);
+  EXPECT_GT(refused, 0);
+}
+
+// JAIL-17: what is granted is what is said, whichever it was.
+TEST_F(ProgramGrantsTest, AGrantBelowASwappedFolderIsWhatWasOpened) {
+  fs::create_directories(folder_ + "/other/data");
+  fs::create_directories(folder_ + "/a/data");
+  fs::create_symlink(folder_ + "/a", folder_ + "/turning");
+  const core::Fd program(::open("/bin/echo", O_RDONLY | O_CLOEXEC));
+  const std::string places[] = {folder_ + "/a/data", folder_ + "/other/data"};
+  struct stat infos[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(::stat(places[i].c_str(), &infos[i]), 0);
+  ProgramNeeds needs;
+  needs.paths = {{folder_ + "/turning/data", Access::write}};
+  const Swapper swapper(folder_ + "/turning", folder_ + "/a", folder_ + "/other");
+  int met[2] = {};
+  for (int round = 0; round < kRounds || (round < kMostRounds && (met[0] == 0 || met[1] == 0)); ++round) {
+    const auto opened = ProgramGrants::open(program.duplicate().value(), "/bin/echo", needs);
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    const OpenedPath& object = opened.value().paths().front().object;
+    const int which = object.path() == places[0] ? 0 : 1;
+    ASSERT_EQ(object.path(), places[which]);
+    struct stat granted {};
+    ASSERT_EQ(::fstat(object.fd().get(), &granted), 0);
+    ASSERT_EQ(granted.st_ino, infos[which].st_ino);
+    ++met[which];
+  }
+  EXPECT_GT(met[0], 0);
+  EXPECT_GT(met[1], 0);
+}
+
+// JAIL-2: what is no program says so.
+TEST_F(ProgramGrantsTest, WhatIsNoProgramIsNamed) {
+  const auto text = ProgramGrants::open(core::Fd(::open("/etc/passwd", O_RDONLY | O_CLOEXEC)), "/etc/passwd", {});
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().step, ProgramGrants::step());
+}
+
+}  // namespace
+}  // namespace heddle::jail
