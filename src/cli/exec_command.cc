@@ -14,6 +14,7 @@
 
 #include "complain.h"
 #include "exec_report.h"
+#include "exec_start.h"
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/core/units.h"
@@ -27,86 +28,27 @@ namespace {
 
 using core::Errc;
 
-constexpr std::size_t kMaxPolicyBytes = std::size_t{1} << 20;
 constexpr std::chrono::seconds kStartTime{30};
 constexpr std::chrono::seconds kDrainTime{2};
 constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a bounded number of denials
-
-struct Failure {
-  int code = kExitNotRun;
-  std::string what;
-};
-
-struct Found {
-  core::Fd fd;
-  std::string path;
-};
 
 struct Built {
   jail::ProgramGrants grants;
   jail::Policy policy;
 };
 
-core::Result<Built> build(const jail::Program& stub, Found program, const jail::ProgramNeeds& needs) {
+core::Result<Built> build(const jail::Program& stub, FoundProgram program, const jail::ProgramNeeds& needs) {
   HEDDLE_ASSIGN(auto grants, jail::ProgramGrants::open(std::move(program.fd), std::move(program.path), needs));
   HEDDLE_ASSIGN(auto policy, jail::UnsafePolicy::program(stub, grants, needs));
   return Built{std::move(grants), std::move(policy)};
 }
 
-// As execvp(3) looks for it, by this process's PATH; the program gets the policy's.
-std::variant<Found, Failure> find_program(const std::string& name) {
-  std::vector<std::string> candidates;
-  if (name.find('/') != std::string::npos) {
-    candidates.push_back(name);
-  } else {
-    const char* path = std::getenv("PATH");
-    std::string_view left = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
-    while (!left.empty()) {
-      const std::size_t end = left.find(':');
-      if (end != 0) candidates.push_back(std::string(left.substr(0, end)) + "/" + name);
-      if (end == std::string_view::npos) break;
-      left.remove_prefix(end + 1);
-    }
-  }
-  for (const std::string& candidate : candidates) {
-    core::Fd fd(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info {};
-    const int error = fd.valid() ? 0 : errno;
-    // A folder that may not be searched, or is none, holds nothing for us.
-    if (!fd.valid() && ::stat(candidate.c_str(), &info) != 0) continue;
-    if (!fd.valid()) {
-      return Failure{kExitNoProgram,
-                     fmt::format("{}: {}; it must be readable by who runs Heddle", candidate, std::strerror(error))};
-    }
-    if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    std::array<char, PATH_MAX> real{};
-    return Found{std::move(fd), ::realpath(candidate.c_str(), real.data()) != nullptr ? real.data() : candidate};
-  }
-  return Failure{kExitNotFound,
-                 fmt::format("{}: no such program{}", name, name.find('/') == std::string::npos ? " in PATH" : "")};
-}
-
-core::Result<jail::ProgramFile> load_policy(const std::string& path) {
-  const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return core::system_error("read the policy", path);
-  HEDDLE_ASSIGN(const std::string text, core::read_all(file, kMaxPolicyBytes));
-  HEDDLE_ASSIGN(auto policy, jail::parse_policy(text, path));
-  if (auto* const program = std::get_if<jail::ProgramFile>(&policy)) return std::move(*program);
-  const char* whose = "\"script\" is for scripts";
-  if (std::holds_alternative<jail::ToolFile>(policy)) whose = "\"tool\" is for Heddle's own tool runner";
-  if (std::holds_alternative<jail::PluginFile>(policy)) whose = "\"plugin\" is for Heddle's own plugin host";
-  return core::make_error(
-      Errc::invalid_argument, "read the policy",
-      path + ": the profile " + whose + ", and exec starts foreign programs: write profile = \"program\"");
-}
-
-// What the stub reads: the number of arguments, the arguments, the environment, a NUL after each.
-std::string words_of(const std::string& path, const ExecOptions& options, const jail::ProgramFile& policy) {
+// What the stub reads: the number of arguments, the arguments, the first as it was typed, the environment, a NUL after
+// each.
+std::string words_of(const ExecOptions& options, const jail::ProgramFile& policy) {
   std::string words = std::to_string(options.command.size());
   words += '\0';
-  words += path;
-  words += '\0';
-  for (std::size_t i = 1; i < options.command.size(); ++i) (words += options.command[i]) += '\0';
+  for (const std::string& argument : options.command) (words += argument) += '\0';
   for (const std::string& variable : policy.environment) (words += variable) += '\0';
   return words;
 }
@@ -118,19 +60,20 @@ class Execution {
   int run() {
     const core::Result<int> code = attempt();
     if (code.ok()) return code.value();
+    if (code.error().code == Errc::cancelled) return kExitCancelled;
     complain(code.error());
     return kExitNotRun;
   }
 
  private:
   core::Result<int> attempt() {
-    HEDDLE_ASSIGN(policy_, load_policy(options_.policy));
-    auto found = find_program(options_.command.front());
-    if (const auto* failure = std::get_if<Failure>(&found)) {
-      complain(failure->what);
-      return failure->code;
+    HEDDLE_ASSIGN(policy_, load_policy(options_.policy, signals_));
+    auto found = find_program(options_.command.front(), std::getenv("PATH"));
+    if (const auto* none = std::get_if<NoProgram>(&found)) {
+      complain(none->what);
+      return none->code;
     }
-    Found& program = std::get<Found>(found);
+    FoundProgram& program = std::get<FoundProgram>(found);
     const std::string path = program.path;
     const std::string folder = helper_folder();
     HEDDLE_ASSIGN(const jail::Program stub, jail::open_program(folder + "/heddle-exec-stub"));
@@ -180,8 +123,7 @@ class Execution {
     std::vector<core::Fd> list;
     HEDDLE_ASSIGN(core::Fd copy, granted.program().duplicate());
     list.push_back(std::move(copy));
-    HEDDLE_ASSIGN(core::Fd words,
-                  core::sealed_memory("heddle-words", words_of(granted.program_path(), options_, policy_)));
+    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(options_, policy_)));
     list.push_back(std::move(words));
     core::Fd folder(::open(policy_.working_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder.valid()) return core::system_error("open working_directory", policy_.working_directory);

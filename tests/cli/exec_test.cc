@@ -215,6 +215,40 @@ TEST_F(Interpreter, ThatIsSwappedIsThatFileOrNotStarted) {
   swapper.join();
 }
 
+// EXE-1
+TEST_F(Exec, AProgramIsCalledWhatWasTyped) {
+  EXPECT_EQ(exec("", {"sh", "-c", "echo $0"}).out, "sh\n");
+  EXPECT_EQ(exec("", {"/bin/sh", "-c", "echo $0"}).out, "/bin/sh\n");
+  // A program of several names.
+  if (!fs::exists("/usr/bin/unxz")) GTEST_SKIP() << "no xz-utils here";
+  const std::string packed = run({"/usr/bin/xz", {"-c"}}, "text\n").out;
+  const Ended unpacked = run(launch("stdio.stdin = \"inherit\"\n", {"unxz"}), packed);
+  EXPECT_EQ(unpacked.code, 0) << unpacked.err;
+  EXPECT_EQ(unpacked.out, "text\n");
+}
+
+// EXE-1: a pipe that nobody writes. Control: one that is written is read.
+TEST_F(Exec, APipeInPlaceOfAFileCanBeInterrupted) {
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process waiting({folder_.path("bin/heddle"), {"exec", "--policy", pipe, "--", "/bin/echo", "ran"}});
+    waiting.wait_for_signals();
+    waiting.signal(signal);
+    const Ended ended = waiting.finish();
+    EXPECT_EQ(ended.code, 130);
+    EXPECT_EQ(ended.out, "");
+  }
+  std::thread writer([&] { std::ofstream(pipe) << kHeading; });
+  const Ended written = run({folder_.path("bin/heddle"), {"exec", "--policy", pipe, "--", "/bin/echo", "ran"}});
+  writer.join();
+  EXPECT_EQ(written.out, "ran\n") << written.err;
+  fs::permissions(pipe, fs::perms(0777));
+  const Ended program = exec("", {pipe});
+  EXPECT_EQ(program.code, 126);
+  EXPECT_TRUE(has(program.err, "not a regular file")) << program.err;
+}
+
 // JAIL-6: one program, its control, and what allow_exec is limited to.
 TEST_F(Exec, StartsNoOtherProgramUnlessAllowed) {
   const std::vector<std::string> command = {"/bin/sh", "-c", "/usr/bin/env"};

@@ -1,0 +1,31 @@
+// What `heddle exec` looks at before anything is started: the policy's file and the program.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "heddle/core/fd.h"
+#include "heddle/jail/policy_file/policy_file.h"
+#include "signals.h"
+
+namespace heddle::cli {
+
+/// A program by that name, as execvp(3) finds it: without a slash in each folder of `search`, an empty one among them
+/// being the working folder. What is there and may not be executed does not end the search. It opens no pipe and
+/// waits for nobody.
+struct FoundProgram {
+  core::Fd fd;       ///< readable
+  std::string path;  ///< where it lies
+};
+struct NoProgram {
+  int code = 0;  ///< the command's exit code
+  std::string what;
+};
+/// `search`: the caller's PATH; null for the system's own.
+[[nodiscard]] std::variant<FoundProgram, NoProgram> find_program(const std::string& name, const char* search);
+
+/// A policy for a program. It may come out of a pipe, whose writer is waited for until a signal comes
+/// (Errc::cancelled).
+[[nodiscard]] core::Result<jail::ProgramFile> load_policy(const std::string& path, Signals& signals);
+
+}  // namespace heddle::cli
