@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """read_journal.py FILE: checks a journal of Heddle's in SQLite and prints its facts, from docs/formats/journal.md alone."""
 import hashlib
+import pathlib
 import sqlite3
 import struct
 import sys
@@ -24,7 +25,7 @@ def sequences(packed):
 
 
 def main(path):
-    db = sqlite3.connect(path)
+    db = sqlite3.connect(pathlib.Path(path).absolute().as_uri() + "?mode=ro", uri=True)
     db.text_factory = bytes  # what was written, byte for byte
     if db.execute("PRAGMA application_id").fetchone()[0] != 0x48444C4A:
         sys.exit(f"{path}: no journal")

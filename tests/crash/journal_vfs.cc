@@ -145,16 +145,28 @@ struct VfsCalls {
     return real(file)->pMethods->xShmMap(real(file), page, size, extend, out);
   }
   static int shm_lock(sqlite3_file* file, int offset, int count, int flags) {
+    // WAL_CKPT_LOCK of SQLite's wal.c.
+    if (offset == 1 && count == 1 && (flags & SQLITE_SHM_LOCK) != 0) shim(file)->vfs->stop_at(Checkpoint::begins);
     return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
   }
   static void shm_barrier(sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); }
   static int shm_unmap(sqlite3_file* file, int remove_it) {
     return real(file)->pMethods->xShmUnmap(real(file), remove_it);
   }
+  // No page is ever mapped; `unfetch` of none at all comes from a checkpoint that has read another end of the log than
+  // it knew.
+  static int fetch(sqlite3_file* /*file*/, sqlite3_int64 /*offset*/, int /*size*/, void** out) {
+    *out = nullptr;
+    return SQLITE_OK;
+  }
+  static int unfetch(sqlite3_file* file, sqlite3_int64 /*offset*/, void* page) {
+    if (page == nullptr) shim(file)->vfs->stop_at(Checkpoint::has_read);
+    return SQLITE_OK;
+  }
 
   static sqlite3_io_methods make_methods() {
     sqlite3_io_methods methods{};
-    methods.iVersion = 2;
+    methods.iVersion = 3;
     methods.xClose = &close;
     methods.xRead = &read;
     methods.xWrite = &write;
@@ -171,6 +183,8 @@ struct VfsCalls {
     methods.xShmLock = &shm_lock;
     methods.xShmBarrier = &shm_barrier;
     methods.xShmUnmap = &shm_unmap;
+    methods.xFetch = &fetch;
+    methods.xUnfetch = &unfetch;
     return methods;
   }
 };
@@ -198,6 +212,11 @@ std::uint64_t FaultyVfs::syncs() const {
   return syncs_;
 }
 
+void FaultyVfs::on_checkpoint(std::function<void(Checkpoint)> callback) {
+  const std::lock_guard lock(mutex_);
+  on_checkpoint_ = std::move(callback);
+}
+
 void FaultyVfs::fail_after(std::uint64_t after, int code) {
   const std::lock_guard lock(mutex_);
   operations_left_ = after;
@@ -217,6 +236,14 @@ bool FaultyVfs::has_failed() const {
 
 void FaultyVfs::moment() {
   if (callback_) callback_(disk_);
+}
+
+void FaultyVfs::stop_at(Checkpoint place) const {
+  const auto callback = [this] {
+    const std::lock_guard lock(mutex_);
+    return on_checkpoint_;
+  }();
+  if (callback) callback(place);
 }
 
 int FaultyVfs::failure(bool sync) {

@@ -1,5 +1,6 @@
 // A SQLite VFS for tests: files of the real one, and beside them a model of a disk that keeps only what was synced. It
-// can stop at every operation and say what a power cut there could leave, and it can fail operations.
+// can stop at every operation and say what a power cut there could leave, it can fail operations, and it stops where a
+// checkpoint begins.
 #pragma once
 
 #include <sqlite3.h>
@@ -35,6 +36,12 @@ enum class Survives : std::uint8_t { only_what_was_synced, everything, some };
 [[nodiscard]] std::map<std::string, std::string> after_power_cut(const Disk& disk, Survives survives,
                                                                  std::mt19937& random);
 
+/// Where a checkpoint is when it stops, in the order in which it comes there.
+enum class Checkpoint : std::uint8_t {
+  begins,    ///< it is about to take the lock of checkpoints
+  has_read,  ///< it has that lock and has read where the log ends, which was news to it
+};
+
 /// Registered with SQLite under `name()` while it lives. Thread-safe.
 class FaultyVfs {
  public:
@@ -49,6 +56,9 @@ class FaultyVfs {
   void on_moment(std::function<void(const Disk&)> callback);
   [[nodiscard]] std::uint64_t syncs() const;
 
+  /// Called without any lock of the VFS's, by the thread that checkpoints, which stops meanwhile.
+  void on_checkpoint(std::function<void(Checkpoint)> callback);
+
   /// From the operation that comes `after` others on, each write or sync gives `code` (SQLITE_FULL,
   /// SQLITE_IOERR_FSYNC…) and changes nothing; until `heal`.
   void fail_after(std::uint64_t after, int code);
@@ -59,6 +69,7 @@ class FaultyVfs {
   friend struct VfsCalls;
 
   void moment();
+  void stop_at(Checkpoint place) const;
   // SQLITE_OK, or what the operation is to give. `sync`: IOERR_FSYNC concerns syncs alone, other codes writes alone.
   int failure(bool sync);
 
@@ -68,6 +79,7 @@ class FaultyVfs {
   mutable std::mutex mutex_;
   Disk disk_;
   std::function<void(const Disk&)> callback_;
+  std::function<void(Checkpoint)> on_checkpoint_;
   std::uint64_t syncs_ = 0;
   std::uint64_t operations_left_ = 0;
   int failure_ = SQLITE_OK;

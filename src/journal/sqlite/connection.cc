@@ -25,13 +25,15 @@ core::Result<std::unique_ptr<Connection>> Connection::open(const std::string& pa
                         options.vfs.empty() ? nullptr : options.vfs.c_str());
   if (connection->db_ == nullptr) return core::make_error(core::Errc::exhausted, "open the journal", "out of memory");
   if (opened != SQLITE_OK) return sqlite_error(connection->db_, opened, "open the journal", path, wait);
+  ::sqlite3_wal_autocheckpoint(connection->db_, 0);  // JRN-10, checkpoint.h
   ::sqlite3_busy_handler(connection->db_, &Connection::on_busy, connection.get());
   ::sqlite3_progress_handler(connection->db_, kProgressSteps, &Connection::on_progress, connection.get());
   return connection;
 }
 
 Connection::~Connection() {
-  // Every statement is finalised by then; the last connection to a file folds the WAL into it.
+  // Every statement is finalised by then. The last connection to a file folds the WAL into it, with SQLite's exclusive
+  // lock, so that nobody commits meanwhile.
   HEDDLE_CHECK(::sqlite3_close(db_) == SQLITE_OK);
 }
 
@@ -75,6 +77,19 @@ core::Error Connection::error(int code, std::string_view step) const {
 core::Error Connection::damaged(std::string_view what) const {
   return core::make_error(core::Errc::damaged, "read the journal",
                           path_ + ": " + std::string(what) + "; restore it from a copy");
+}
+
+void Connection::watch_log() noexcept { ::sqlite3_wal_hook(db_, &Connection::on_commit, this); }
+
+int Connection::on_commit(void* self, sqlite3* /*db*/, const char* /*name*/, int frames) noexcept {
+  static_cast<Connection*>(self)->log_frames_ = frames;
+  return SQLITE_OK;
+}
+
+core::Result<void> Connection::checkpoint() {
+  const int code = ::sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (code != SQLITE_OK) return error(code, "fold the journal's log into the file");
+  return {};
 }
 
 int Connection::on_busy(void* self, int attempts) noexcept {

@@ -71,6 +71,13 @@ class Connection {
   [[nodiscard]] bool in_transaction() const noexcept { return ::sqlite3_get_autocommit(db_) == 0; }
   void rollback() noexcept;
 
+  /// From now on `log_frames` says how many pages the WAL held after this connection's last commit.
+  void watch_log() noexcept;
+  [[nodiscard]] int log_frames() const noexcept { return log_frames_; }
+  /// Moves what it can of the WAL into the file. The caller holds the file's write lock on another connection
+  /// (checkpoint.h says why).
+  [[nodiscard]] core::Result<void> checkpoint();
+
   /// How long the statements that follow wait for locks, and when reading ones give up.
   void set_wait(const Wait* wait) noexcept { wait_ = wait; }
 
@@ -81,12 +88,14 @@ class Connection {
  private:
   explicit Connection(std::string path) : path_(std::move(path)) {}
 
+  static int on_commit(void* self, sqlite3* db, const char* name, int frames) noexcept;
   static int on_busy(void* self, int attempts) noexcept;
   static int on_progress(void* self) noexcept;
 
   std::string path_;
   sqlite3* db_ = nullptr;
   const Wait* wait_ = nullptr;
+  int log_frames_ = 0;
 };
 
 /// The statements of a scope wait as `wait` says; afterwards they do not wait.

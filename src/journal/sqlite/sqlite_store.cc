@@ -1,11 +1,12 @@
-// Threads: one connection writes and belongs to the thread that leads the group commit; each reading thread takes a
-// connection from a pool. Processes: SQLite's own locks.
+// Threads: one connection writes and one checkpoints, and both belong to the thread that leads the group commit; each
+// reading thread takes a connection from a pool. Processes: SQLite's own locks.
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
 
+#include "checkpoint.h"
 #include "connection.h"
 #include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/core/group_commit.h"
@@ -21,9 +22,12 @@ constexpr auto kLookAgain = std::chrono::milliseconds(50);
 
 class Writer {
  public:
-  static core::Result<std::unique_ptr<Writer>> make(std::unique_ptr<Connection> connection, std::uint64_t index_every) {
+  static core::Result<std::unique_ptr<Writer>> make(std::unique_ptr<Connection> connection,
+                                                    std::unique_ptr<Connection> checkpoints,
+                                                    std::uint64_t index_every) {
     std::unique_ptr<Writer> writer(new Writer(std::move(connection), index_every));
     Connection& c = *writer->connection_;
+    HEDDLE_ASSIGN(writer->checkpointer_, Checkpointer::make(c, std::move(checkpoints)));
     HEDDLE_ASSIGN(writer->begin_, c.prepare("BEGIN IMMEDIATE"));
     HEDDLE_ASSIGN(writer->commit_, c.prepare("COMMIT"));
     HEDDLE_ASSIGN(writer->head_, c.prepare(kReadHead));
@@ -59,6 +63,7 @@ class Writer {
     }
     if (!written.ok()) return {Status::failed, written.error()};
     sequencer_.committed();
+    checkpointer_->after_commit(wait);
     return {};
   }
 
@@ -125,6 +130,7 @@ class Writer {
   }
 
   std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Checkpointer> checkpointer_;
   const std::uint64_t index_every_;
   Statement begin_, commit_, head_, set_head_, flow_, set_flow_, border_, scan_, index_facts_, insert_, insert_body_;
   Sequencer sequencer_;
@@ -232,7 +238,8 @@ core::Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, const 
   std::unique_ptr<Writer> writer;
   if (options.mode != SqliteMode::read_only) {
     HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path, options, wait));
-    HEDDLE_ASSIGN(writer, Writer::make(std::move(connection), options.index_every));
+    HEDDLE_ASSIGN(std::unique_ptr<Connection> checkpoints, open_journal(path, options, wait));
+    HEDDLE_ASSIGN(writer, Writer::make(std::move(connection), std::move(checkpoints), options.index_every));
   }
   HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, open_journal(path, options, wait));
   HEDDLE_ASSIGN(std::unique_ptr<Reader> reader, Reader::make(std::move(connection)));
