@@ -142,12 +142,15 @@ TEST_F(Log, ReplayGivesTheStateOfAFlow) {
                  {"it has no flow no such  flow", "--kind FLOW_STARTED"});
 }
 
-// JRN-1: and every other way in which a journal cannot be had, each with what to do next.
+// JRN-1, JRN-10: and every other way in which a journal cannot be had, each with what to do next.
 TEST_F(Log, SaysWhatIsWrong) {
   expect_failure({"log", folder_.path("none")}, 15, {"none: no such file", "heddle run --journal makes one"});
   EXPECT_NE(::access(folder_.path("none").c_str(), F_OK), 0) << "reading made a journal";
   expect_failure({"log", folder_.write("text", std::string(5000, 'x'))}, 21, {"text: the file is no journal"});
-  expect_failure({"log", folder_.write("empty", "")}, 15, {"empty"});
+  expect_failure({"log", folder_.write("empty", "")}, 15, {"empty", "empty-wal too"});
+  folder_.write("gone-wal", std::string(5000, 'x'));
+  expect_failure({"log", folder_.path("gone")}, 21, {"gone is not there, but its log ", "gone-wal holds facts"});
+  EXPECT_EQ(::access(folder_.path("gone-wal").c_str(), F_OK), 0) << "reading deleted a log";
   expect_failure({"log", folder_.path("")}, 15, {"it is a folder"});
   expect_failure({"log", "postgresql://u:secret@127.0.0.1:1/db"}, 15,
                  {"Connection refused", "see that the server runs"});
@@ -185,7 +188,7 @@ TEST_F(Log, ReadsWhatItMayNotWrite) {
   const auto ended = run(command({"log", journal()}));
   ASSERT_EQ(::chmod(folder_.path("").c_str(), 0755), 0);
   EXPECT_EQ(ended.code, 15);
-  EXPECT_TRUE(has(ended.err, "read it as its owner, or copy it")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "use it as its owner, or copy it")) << ended.err;
 }
 
 std::string on_terminal(Launch launch) {

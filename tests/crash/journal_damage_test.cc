@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/sqlite/sqlite.h"
@@ -197,6 +199,198 @@ TEST_F(Damage, ACutLogIsAnEarlierState) {
     ASSERT_TRUE(page.ok()) << page.error().message();
     EXPECT_EQ(page.value().facts.size() % 6, 0U);
     EXPECT_TRUE(verify(*reopened.value()).ok());
+  }
+}
+
+// How a journal may be opened.
+constexpr std::array<SqliteMode, 3> kModes{SqliteMode::read_write_create, SqliteMode::read_write,
+                                           SqliteMode::read_only};
+
+bool has(const core::Error& error, const std::string& words) {
+  return error.message().find(words) != std::string::npos;
+}
+
+// As any program opens a database.
+std::string plain_sqlite_runs(const std::string& path, const char* sql) {
+  sqlite3* db = nullptr;
+  EXPECT_EQ(::sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  char* message = nullptr;
+  ::sqlite3_exec(db, sql, nullptr, nullptr, &message);
+  const std::string answer = message == nullptr ? "" : message;
+  ::sqlite3_free(message);
+  ::sqlite3_close(db);
+  return answer;
+}
+
+// A journal as a process that was killed leaves it: all of its facts are in its log.
+class Killed : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Folder live(Where::memory);
+    const auto store = open_sqlite(live.file()).value();
+    ASSERT_TRUE(store->append(drafts(), {}).ok());
+    main_ = read_file(live.file());
+    log_ = read_file(live.file("journal-wal"));
+    ASSERT_GT(log_.size(), kPageBytes);
+  }
+
+  [[nodiscard]] static std::vector<std::string> names(const Folder& folder) {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      found.push_back(entry.path().filename());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  std::string main_;
+  std::string log_;
+};
+
+// JRN-10: SQLite deletes the log of an empty file. Nothing of ours lets it.
+TEST_F(Killed, TheLogOfAMissingOrEmptyFileIsLeftAlone) {
+  for (const char* const left : {"missing", "", "x"}) {
+    const Folder folder(Where::memory);
+    const bool missing = left == std::string("missing");
+    if (!missing) write_file(folder.file(), left);
+    write_file(folder.file("journal-wal"), log_);
+    const std::vector<std::string> before = names(folder);
+    for (const SqliteMode mode : kModes) {
+      const auto opened = open_sqlite(folder.file(), {mode, {}});
+      ASSERT_FALSE(opened.ok()) << left;
+      EXPECT_EQ(opened.error().code, Errc::damaged);
+      EXPECT_TRUE(has(opened.error(), folder.file() + " is ")) << opened.error().message();
+      EXPECT_TRUE(has(opened.error(), folder.file("journal-wal"))) << opened.error().message();
+      EXPECT_EQ(names(folder), before);
+      EXPECT_EQ(read_file(folder.file("journal-wal")), log_);
+    }
+    // By a link to it too.
+    if (!missing) {
+      std::filesystem::create_symlink(folder.file(), folder.file("link"));
+      EXPECT_EQ(open_sqlite(folder.file("link")).error().code, Errc::damaged);
+    }
+    // With the file back beside it all is there.
+    const Folder back(Where::memory);
+    write_file(back.file(), main_);
+    write_file(back.file("journal-wal"), log_);
+    EXPECT_EQ(open_sqlite(back.file(), {SqliteMode::read_only, {}}).value()->head({}).value().sequence, 6U);
+    // The control: SQLite by itself deletes it.
+    plain_sqlite_runs(folder.file(), "SELECT * FROM sqlite_schema");
+    EXPECT_FALSE(std::filesystem::exists(folder.file("journal-wal"))) << left;
+  }
+}
+
+// JRN-10: a log that holds nothing is no reason to refuse.
+TEST_F(Killed, ALogWithoutAFrameIsNone) {
+  const Folder folder(Where::memory);
+  write_file(folder.file("journal-wal"), log_.substr(0, 32));
+  const auto made = open_sqlite(folder.file());
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  EXPECT_TRUE(made.value()->append(drafts(), {}).ok());
+}
+
+// JRN-10: who copied the file and not its log hears of it.
+TEST_F(Killed, ACopyWithoutItsLogSaysSo) {
+  const Folder folder(Where::memory);
+  write_file(folder.file(), main_);
+  const auto opened = open_sqlite(folder.file(), {SqliteMode::read_only, {}});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_TRUE(has(opened.error(), "copy its log " + folder.file("journal-wal") + " too")) << opened.error().message();
+}
+
+// JRN-9: a rollback journal with a super-journal's name makes SQLite delete the file of that name, wherever it is.
+TEST_F(Killed, ARollbackJournalCannotNameAVictim) {
+  const Folder folder(Where::memory);
+  const std::string victim = folder.file("victim");
+  const auto set_up = [&] {
+    write_file(victim, "precious");
+    write_file(folder.file(), main_);
+    // https://www.sqlite.org/fileformat2.html#the_rollback_journal: header of no pages, then the name.
+    std::string rollback("\xD9\xD5\x05\xF9\x20\xA1\x63\xD7", 8);
+    const auto number = [&rollback](std::uint32_t value) {
+      for (const int shift : {24, 16, 8, 0}) rollback += static_cast<char>(value >> shift);
+    };
+    for (const std::uint32_t value : {0U, 7U, 1U, 512U, 4096U}) number(value);
+    rollback.resize(512);
+    std::uint32_t sum = 0;
+    for (const char c : victim) sum += static_cast<unsigned char>(c);
+    number(0x40000000U / 4096U + 1U);
+    rollback += victim;
+    number(static_cast<std::uint32_t>(victim.size()));
+    number(sum);
+    rollback += std::string("\xD9\xD5\x05\xF9\x20\xA1\x63\xD7", 8);
+    write_file(folder.file("journal-journal"), rollback);
+  };
+  for (const SqliteMode mode : kModes) {
+    set_up();
+    const auto opened = open_sqlite(folder.file(), {mode, {}});
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, Errc::damaged);
+    EXPECT_TRUE(has(opened.error(), folder.file("journal-journal"))) << opened.error().message();
+    EXPECT_EQ(read_file(victim), "precious");
+  }
+  plain_sqlite_runs(folder.file(), "SELECT * FROM sqlite_schema");
+  EXPECT_FALSE(std::filesystem::exists(victim)) << "the control: SQLite did not follow the name";
+}
+
+// JRN-9: what lies beside the file and is no file is not opened.
+TEST_F(Killed, WhatIsNoFileIsNotOpened) {
+  for (const char* const name : {"journal-wal", "journal-shm", "journal-journal"}) {
+    const Folder folder(Where::memory);
+    write_file(folder.file(), main_);
+    ASSERT_EQ(::mkfifo(folder.file(name).c_str(), 0600), 0);
+    for (const SqliteMode mode : kModes) {
+      const auto opened = open_sqlite(folder.file(), {mode, {}});
+      ASSERT_FALSE(opened.ok());
+      EXPECT_EQ(opened.error().code, Errc::invalid_argument);
+      EXPECT_TRUE(has(opened.error(), folder.file(name))) << opened.error().message();
+    }
+  }
+}
+
+// JRN-5, JRN-10: permissions that are not enough: the error names the file that lacks them, and what it may not.
+TEST_F(Killed, TheErrorNamesTheFileThatMayNotBeUsed) {
+  struct Case {
+    const char* file;
+    ::mode_t mode;
+    SqliteMode how;
+    const char* words;
+  };
+  const Case cases[] = {
+      {"journal", 0000, SqliteMode::read_only, "journal may not be read"},
+      {"journal", 0444, SqliteMode::read_write, "journal may not be written"},
+      {"journal-wal", 0000, SqliteMode::read_only, "journal-wal may not be read"},
+      {"journal-wal", 0444, SqliteMode::read_write, "journal-wal may not be written"},
+      {"journal-shm", 0000, SqliteMode::read_only, "journal-shm may not be read"},
+      {"journal-shm", 0444, SqliteMode::read_write, "journal-shm may not be written"},
+  };
+  for (const Case& each : cases) {
+    const Folder folder(Where::memory);
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+    write_file(folder.file(), main_);
+    write_file(folder.file("journal-wal"), log_);
+    write_file(folder.file("journal-shm"), std::string(32768, '\0'));
+    for (const char* const name : {"journal", "journal-wal", "journal-shm"}) {
+      ASSERT_EQ(::chmod(folder.file(name).c_str(), 0666), 0);
+    }
+    ASSERT_EQ(::chmod(folder.file(each.file).c_str(), each.mode), 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      if (::geteuid() == 0 && (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0)) {
+        ::_exit(10);
+      }
+      const auto opened = open_sqlite(folder.file(), {each.how, {}});
+      const auto stored = opened.ok() ? opened.value()->append_one(drafts()[0]) : core::Result<std::uint64_t>(0U);
+      const core::Error error = opened.ok() ? (stored.ok() ? core::Error{} : stored.error()) : opened.error();
+      if (error.code == Errc::system && error.sys_errno == EACCES && has(error, folder.file("")) &&
+          has(error, each.words)) {
+        ::_exit(0);
+      }
+      ADD_FAILURE() << each.file << ": " << error.message();
+      ::_exit(11);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << each.file << ": " << status;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <thread>
 
 #include "heddle/journal/core/replay.h"
@@ -147,13 +148,23 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
 // JRN-5: a disk that is full or broken at any operation: an error, the facts before it are there, those of the failed
 // append are not, and when there is room again appending goes on.
 TEST_F(PowerCut, AFullOrBrokenDiskLosesAndInventsNothing) {
-  for (const int code : {SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC}) {
+  struct Case {
+    int code;
+    int sys_errno;
+    Errc error;
+    bool known;  // that nothing is stored
+  };
+  const Case cases[] = {{SQLITE_FULL, 0, Errc::exhausted, true},
+                        {SQLITE_IOERR_WRITE, EIO, Errc::system, true},
+                        {SQLITE_IOERR_FSYNC, EIO, Errc::system, false},
+                        {SQLITE_IOERR_FSYNC, ENOSPC, Errc::exhausted, false}};
+  for (const auto& [code, sys_errno, error, known] : cases) {
     const Folder folder(Where::memory);
     const auto store = open_sqlite(folder.file(), {SqliteMode::read_write_create, vfs_.name(), kIndexEvery}).value();
     std::uint64_t stored = 0;
     int failures = 0;
     for (std::uint64_t after = 0; after < 40; ++after) {
-      vfs_.fail_after(after % 20, code);
+      vfs_.fail_after(after % 20, code, sys_errno);
       const auto receipt = store->append(std::vector<Draft>{numbered(stored + 1), numbered(stored + 2)}, {});
       const bool failed = vfs_.has_failed();
       vfs_.heal();
@@ -162,8 +173,12 @@ TEST_F(PowerCut, AFullOrBrokenDiskLosesAndInventsNothing) {
       } else {
         ++failures;
         EXPECT_TRUE(failed);
-        EXPECT_EQ(receipt.error().code, code == SQLITE_FULL ? Errc::exhausted : Errc::system)
-            << receipt.error().message();
+        const std::string message = receipt.error().message();
+        const auto has = [&message](const std::string& words) { return message.find(words) != std::string::npos; };
+        EXPECT_EQ(receipt.error().code, error) << message;
+        EXPECT_TRUE(has("write to the journal: ") && has(folder.file("journal-wal"))) << message;
+        EXPECT_EQ(has("make room and try again"), error == Errc::exhausted) << message;
+        EXPECT_TRUE(known || has("whether the facts are stored is not known")) << message;
       }
       ASSERT_EQ(all(*store).size(), stored);
       ASSERT_TRUE(store->append_one(numbered(++stored)).ok());

@@ -79,6 +79,12 @@ struct VfsCalls {
     return code;
   }
 
+  static int last_error(sqlite3_vfs* vfs, int size, char* text) {
+    FaultyVfs* const faulty = self(vfs);
+    const std::lock_guard lock(faulty->mutex_);
+    return faulty->failed_ ? faulty->sys_errno_ : faulty->real_->xGetLastError(faulty->real_, size, text);
+  }
+
   static int close(sqlite3_file* file) {
     delete shim(file)->path;
     const int code = real(file)->pMethods->xClose(real(file));
@@ -197,6 +203,7 @@ FaultyVfs::FaultyVfs()
   shim_->pAppData = this;
   shim_->xOpen = &VfsCalls::open;
   shim_->xDelete = &VfsCalls::remove;
+  shim_->xGetLastError = &VfsCalls::last_error;
   ::sqlite3_vfs_register(shim_.get(), 0);
 }
 
@@ -217,10 +224,11 @@ void FaultyVfs::on_checkpoint(std::function<void(Checkpoint)> callback) {
   on_checkpoint_ = std::move(callback);
 }
 
-void FaultyVfs::fail_after(std::uint64_t after, int code) {
+void FaultyVfs::fail_after(std::uint64_t after, int code, int sys_errno) {
   const std::lock_guard lock(mutex_);
   operations_left_ = after;
   failure_ = code;
+  sys_errno_ = sys_errno;
   failed_ = false;
 }
 

@@ -60,8 +60,8 @@ class FaultyVfs {
   void on_checkpoint(std::function<void(Checkpoint)> callback);
 
   /// From the operation that comes `after` others on, each write or sync gives `code` (SQLITE_FULL,
-  /// SQLITE_IOERR_FSYNC…) and changes nothing; until `heal`.
-  void fail_after(std::uint64_t after, int code);
+  /// SQLITE_IOERR_FSYNC…) and changes nothing; until `heal`. `sys_errno` is what SQLite hears when it asks why.
+  void fail_after(std::uint64_t after, int code, int sys_errno = 0);
   void heal();
   [[nodiscard]] bool has_failed() const;
 
@@ -83,6 +83,7 @@ class FaultyVfs {
   std::uint64_t syncs_ = 0;
   std::uint64_t operations_left_ = 0;
   int failure_ = SQLITE_OK;
+  int sys_errno_ = 0;
   bool failed_ = false;
 };
 

@@ -1,14 +1,59 @@
 #include "errors.h"
 
+#include <cerrno>
 #include <string>
 
+#include "files.h"
+
 namespace heddle::journal {
+namespace {
+
+// The file that an I/O error of this code is about. What is written while a journal is in use goes to its log.
+std::string file_of(int code, std::string_view path) {
+  switch (code) {
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMLOCK:
+    case SQLITE_IOERR_SHMMAP:
+      return std::string(path) + "-shm";
+    case SQLITE_FULL:
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_TRUNCATE:
+      return std::string(path) + "-wal";
+    default:
+      return std::string(path);
+  }
+}
+
+// SQLite does not keep the errno of a COMMIT that fails, its VFS does.
+int errno_of(sqlite3* db, int code) {
+  const int kept = ::sqlite3_system_errno(db);
+  if (kept != 0 || (code & 0xFF) != SQLITE_IOERR) return kept;
+  sqlite3_vfs* vfs = nullptr;
+  const bool found = ::sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) == SQLITE_OK && vfs != nullptr;
+  return found && vfs->xGetLastError != nullptr ? vfs->xGetLastError(vfs, 0, nullptr) : 0;
+}
+
+bool no_room(int sys_errno) { return sys_errno == ENOSPC || sys_errno == EDQUOT; }
+
+}  // namespace
 
 core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::string_view path, const Wait& wait) {
   using core::Errc;
   const std::string where(path);
   const auto error = [&](Errc errc, std::string_view what) {
     return core::make_error(errc, step, where + ": " + std::string(what));
+  };
+  const auto not_permitted = [&] {
+    const Use use = ::sqlite3_db_readonly(db, "main") == 1 ? Use::read : Use::write;
+    std::string what = file_in_the_way(path, use);
+    const bool found = !what.empty();
+    if (!found) what = where + ": " + ::sqlite3_errmsg(db) + "; see the permissions of the file and its folder";
+    core::Error result = core::make_error(Errc::system, step, what);
+    result.sys_errno = ::sqlite3_system_errno(db);
+    if (found && result.sys_errno == 0) result.sys_errno = EACCES;
+    return result;
   };
   switch (code & 0xFF) {
     case SQLITE_BUSY:
@@ -18,7 +63,8 @@ core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::stri
     case SQLITE_INTERRUPT:
       return error(wait.stop.stop_requested() ? Errc::cancelled : Errc::timed_out, "the journal was being read");
     case SQLITE_FULL:
-      return error(Errc::exhausted, "the disk is full; make room and try again");
+      return core::make_error(Errc::exhausted, step,
+                              "no room on its disk for " + file_of(code, path) + "; make room and try again");
     case SQLITE_NOMEM:
       return error(Errc::exhausted, "out of memory");
     case SQLITE_CORRUPT:
@@ -27,13 +73,9 @@ core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::stri
       return error(Errc::damaged, "the file is no journal or is damaged (" + std::string(::sqlite3_errmsg(db)) +
                                       "); restore it from a copy");
     case SQLITE_READONLY:
-      if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY) {
-        return error(
-            Errc::system,
-            "to read a journal that nobody has open, its folder must be writable (SQLite keeps files beside it); "
-            "read it as its owner, or copy it to a folder of yours");
-      }
-      return error(Errc::system, "the journal cannot be written; see the permissions of the file and its folder");
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return not_permitted();
     case SQLITE_TOOBIG:
       return error(Errc::too_large, ::sqlite3_errmsg(db));
     default: {
@@ -42,8 +84,12 @@ core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::stri
         return error(Errc::damaged,
                      "its tables are not those of a journal (" + std::string(::sqlite3_errmsg(db)) + ")");
       }
-      core::Error result = error(Errc::system, ::sqlite3_errmsg(db));
-      result.sys_errno = ::sqlite3_system_errno(db);
+      const int sys_errno = errno_of(db, code);
+      core::Error result = core::make_error(Errc::system, step, file_of(code, path) + ": " + ::sqlite3_errmsg(db));
+      if (no_room(sys_errno)) {
+        result = core::make_error(Errc::exhausted, step, file_of(code, path) + "; make room and try again");
+      }
+      result.sys_errno = sys_errno;
       return result;
     }
   }

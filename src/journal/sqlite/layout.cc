@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "files.h"
 #include "heddle/core/fd.h"
 
 namespace heddle::journal {
@@ -49,12 +50,6 @@ constexpr Sql kFirstRow =
 // Builds from before the first release had other indexes of flows.
 constexpr Sql kCountFlowIndexes = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'flow_index'";
 constexpr Sql kReadSchema = "SELECT schema FROM journal WHERE id = 1";
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // Switching to WAL needs the file alone for a moment and does not always call the busy handler.
 core::Result<void> use_wal(Connection& connection, const Wait& wait) {
@@ -120,6 +115,7 @@ core::Result<void> recognise(Connection& connection) {
 }  // namespace
 
 core::Result<void> create_journal_file(const std::string& path) {
+  HEDDLE_TRY(check_files(path));
   const core::Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
   if (!file.valid()) {
     // Not opened when it is there: closing any descriptor of a file drops this process's locks on it (fcntl(2)).
@@ -134,16 +130,19 @@ core::Result<void> create_journal_file(const std::string& path) {
 
 core::Result<std::unique_ptr<Connection>> open_journal(const std::string& path, const SqliteOptions& options,
                                                        const Wait& wait) {
+  HEDDLE_TRY(check_files(path));
   HEDDLE_ASSIGN(std::unique_ptr<Connection> connection, Connection::open(path, options, wait));
   if (options.mode != SqliteMode::read_only && !connection->writable()) {
-    return core::system_error(EACCES, "open the journal", path + ": see the permissions of the file and its folder");
+    const std::string file = file_in_the_way(path, Use::write);
+    return core::system_error(EACCES, "open the journal", file.empty() ? path + " may not be written" : file);
   }
   const WaitScope scope(*connection, wait);
   for (const Sql& setting : kSettings) HEDDLE_TRY(connection->run(setting));
   HEDDLE_ASSIGN(const Content content, look(*connection));
   if (options.mode == SqliteMode::read_only) {
     if (content == Content::nothing)
-      return core::make_error(core::Errc::not_found, "open the journal", path + ": empty");
+      return core::make_error(core::Errc::not_found, "open the journal",
+                              path + ": empty; if it is a copy, copy its log " + path + "-wal too");
   } else {
     HEDDLE_TRY(use_wal(*connection, wait));
     if (content == Content::nothing) {

@@ -8,6 +8,7 @@
 
 #include "checkpoint.h"
 #include "connection.h"
+#include "files.h"
 #include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/core/group_commit.h"
 #include "heddle/journal/sqlite/sqlite.h"
@@ -56,9 +57,13 @@ class Writer {
     core::Result<void> written = write(batch);
     if (written.ok()) {
       written = transaction.value().commit(commit_);
-      // The commit's pages may have reached the disk although the sync's answer was an error.
-      if (!written.ok() && written.error().code == core::Errc::system) {
-        written.error().context += "; whether the facts are stored is not known";
+      if (!written.ok()) {
+        core::Error& error = written.error();
+        error.step = "write to the journal";  // to SQLite a COMMIT is a statement that reads
+        // The commit's pages may have reached the disk although the sync's answer was an error.
+        if (error.code == core::Errc::system || error.sys_errno != 0) {
+          error.context += "; whether the facts are stored is not known";
+        }
       }
     }
     if (!written.ok()) return {Status::failed, written.error()};
@@ -229,6 +234,7 @@ core::Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, const 
   if (options.mode == SqliteMode::read_write_create) {
     HEDDLE_TRY(create_journal_file(path));
   } else {
+    HEDDLE_TRY(check_files(path));
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
       return errno == ENOENT ? core::make_error(core::Errc::not_found, "open the journal", path + ": no such file")
