@@ -1,5 +1,6 @@
 #include "exec_report.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -98,6 +99,13 @@ const char* mode_letter(Access access) {
 
 bool execs(const std::string& call) { return call == "execve" || call == "execveat"; }
 
+bool locks(const Denial& denial) {
+  if (denial.syscall == "flock") return true;
+  const std::uint64_t command = denial.arguments[1] & UINT32_MAX;
+  return denial.syscall == "fcntl" && (command == F_SETLK || command == F_SETLKW || command == F_GETLK ||
+                                       (command >= F_OFD_GETLK && command <= F_OFD_SETLKW));
+}
+
 }  // namespace
 
 // The whole line, with what stands there already.
@@ -134,6 +142,7 @@ void ExecReport::add_row(std::string what, std::string rule, std::string change,
 
 void ExecReport::add_refused(const Denial& denial) {
   std::string change = "no line of a policy allows it";
+  if (locks(denial)) change = fmt::format("under [paths] in {}: write, with what it has to lock", file_);
   if (execs(denial.syscall)) {
     change = denial.object == Denial::Object::path && !denial.bytes.empty() && denial.bytes.front() == '/'
                  ? grant_line(Access::execute, denial.bytes)

@@ -59,8 +59,16 @@ std::vector<std::string> to_lines(const AppliedPolicy& applied) {
           std::to_string(limits.processes) + (limits.processes == 1 ? " process, " : " processes, ") +
           std::to_string(limits.cpu.count()) + " s CPU in all, " + std::to_string(limits.file_bytes) + " file bytes",
   };
+  if (applied.profile == Profile::program) {
+    lines.back() += ", " + std::to_string(kPendingSignals) + " queued signals and timers";
+  }
   std::istringstream group(describe(applied.cgroup));
   for (std::string line; std::getline(group, line);) lines.push_back(line);
+  if (!applied.cgroup.part(GroupPart::memory).applied) {
+    lines.emplace_back(
+        "no control group counts its memory: shared memory, files in memory and page cache are not limited, private "
+        "memory is, of each process");
+  }
   return lines;
 }
 

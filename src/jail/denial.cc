@@ -94,6 +94,7 @@ std::string denial_hint(const SyscallTable& table, const std::string& syscall) {
              ": what it may reach its host gives it over the channel";
     case Profile::program:
       if (syscall == "execve" || syscall == "execveat") return "allow_exec, and the program granted execute";
+      if (syscall == "flock") return "a file or a folder under paths.write: then it may lock";
       return "no line of a policy allows it to a program";
   }
   return {};

@@ -100,5 +100,23 @@ TEST(Applied, SaysWhatHolds) {
   EXPECT_NE(all.find("0 filters of its own"), std::string::npos) << all;
 }
 
+// JAIL-20: where no control group counts it, the report says so.
+TEST(Applied, SaysWhichMemoryIsCounted) {
+  AppliedPolicy applied;
+  const auto says = [&](const char* words) {
+    std::string all;
+    for (const std::string& line : to_lines(applied)) all += line + "\n";
+    return all.find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says("shared memory, files in memory and page cache are not limited"));
+  applied.cgroup.part(GroupPart::memory).asked = true;
+  EXPECT_TRUE(says("shared memory, files in memory and page cache are not limited"));
+  applied.cgroup.part(GroupPart::memory).applied = 1U << 20;
+  EXPECT_FALSE(says("not limited"));
+  EXPECT_FALSE(says("queued signals"));
+  applied.profile = Profile::program;
+  EXPECT_TRUE(says("256 queued signals and timers"));
+}
+
 }  // namespace
 }  // namespace heddle::jail

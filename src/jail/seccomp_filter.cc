@@ -46,6 +46,8 @@ std::uint32_t action(Answer answer, Hearing hearing) {
       return SCMP_ACT_ERRNO(EPERM);
     case Answer::enosys:
       return SCMP_ACT_ERRNO(ENOSYS);
+    case Answer::enotsup:
+      return SCMP_ACT_ERRNO(EOPNOTSUPP);
   }
   return SCMP_ACT_KILL_PROCESS;
 }

@@ -51,6 +51,8 @@ class ScriptFilter : public ::testing::TestWithParam<Hearing> {
         return errno_answer(EPERM);
       case Answer::enosys:
         return errno_answer(ENOSYS);
+      case Answer::enotsup:
+        return errno_answer(EOPNOTSUPP);
     }
     return kKill;
   }

@@ -55,8 +55,9 @@ core::Result<IdentityRange> identities(const IdentityRange& wanted) {
   return choose_identities(wanted, map, random);
 }
 
-std::vector<ResourceLimit> resource_limits(const Limits& limits) {
-  return {
+std::vector<ResourceLimit> resource_limits(const Policy& policy) {
+  const Limits& limits = policy.limits();
+  std::vector<ResourceLimit> list = {
       {RLIMIT_DATA, limits.data_bytes},
       {RLIMIT_STACK, limits.stack_bytes},
       {RLIMIT_CPU, static_cast<std::uint64_t>(limits.cpu.count())},
@@ -69,6 +70,8 @@ std::vector<ResourceLimit> resource_limits(const Limits& limits) {
       {RLIMIT_NICE, 0},
       {RLIMIT_RTPRIO, 0},
   };
+  if (policy.profile() == Profile::program) list.push_back({RLIMIT_SIGPENDING, kPendingSignals});
+  return list;
 }
 
 NotifyOrder notify_order(Notifications notifications) {
@@ -200,7 +203,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
     plan.arguments.push_back(argument);
   }
   plan.environment = policy.environment();
-  plan.limits = resource_limits(policy.limits());
+  plan.limits = resource_limits(policy);
   plan.notify = {notify_order(policy.denials().notifications), policy.denials().quota, policy.observed(),
                  policy.one_program()};
   plan.group_limits = policy.limits().group;

@@ -53,7 +53,7 @@ int attack_free(const std::string& name, const std::string& parameter) {
   return outcome;
 }
 
-// JAIL-2, 4, 5, 6, 8
+// JAIL-2, 4, 5, 6, 8, 19, 20
 const std::vector<AttackRow>& attack_rows() {
   static const std::vector<AttackRow> kRows = {
       {"read_file", "/etc/passwd", EPERM, Control::works},
@@ -165,6 +165,25 @@ const std::vector<AttackRow>& attack_rows() {
       {"touch_memory", "", ENOMEM, Control::works},
       {"overflow_stack", "", -SIGSEGV, Control::depends},
       {"lock_memory", "", EPERM, Control::depends},
+
+      // What Landlock does not decide about, and what the kernel counts per user.
+      {"watch_folder", "./granted", kDenied, Control::works},
+      {"mark_folder", "./granted", kDenied, Control::depends},
+      {"notify_folder", "./granted", EPERM, Control::depends},
+      {"lease_file", "./file", EPERM, Control::works},
+      {"lock_record", "./file", EPERM, Control::works},
+      {"lock_file", "./file", EPERM, Control::works},
+      {"read_attribute", "./file", kDenied, Control::depends},
+      {"list_attributes", "./file", kDenied, Control::works},
+      {"handle_of", "./file", kDenied, Control::depends},
+      {"open_neither", "./file", EPERM, Control::works},
+      {"read_link", "./granted/link", EPERM, Control::works},
+      {"may_read", "./file", EPERM, Control::works},
+      {"file_system_of", "./file", kDenied, Control::works},
+      {"enter_folder", "./granted", kDenied, Control::works},
+      {"grow_pipe", "", kDenied, Control::works},
+      {"make_timers", "1000", kDenied, Control::works},
+      {"queue_signals", "1000", kDenied, Control::works},
   };
   return kRows;
 }

@@ -43,7 +43,7 @@ namespace heddle::attacker {
 int outcome(long result) { return result < 0 ? errno : 0; }
 
 const Attack* find_attack(const std::string& name) {
-  for (const Attack* table : {kFileAttacks, kSocketAttacks, kProcessAttacks, kMemoryAttacks}) {
+  for (const Attack* table : {kFileAttacks, kSocketAttacks, kProcessAttacks, kMemoryAttacks, kSharedAttacks}) {
     for (const Attack* attack = table; attack->name != nullptr; ++attack) {
       if (name == attack->name) return attack;
     }

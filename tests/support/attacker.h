@@ -16,6 +16,7 @@ extern const Attack kFileAttacks[];
 extern const Attack kSocketAttacks[];
 extern const Attack kProcessAttacks[];
 extern const Attack kMemoryAttacks[];
+extern const Attack kSharedAttacks[];
 
 /// The tables end with a row without a name. nullptr when there is no such attack.
 const Attack* find_attack(const std::string& name);

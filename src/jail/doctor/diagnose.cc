@@ -251,7 +251,8 @@ class Doctor {
                            : machine_.worker_group == Machine::WorkerGroup::limited;
     Layer& layer =
         add("cgroup", "cgroup v2: memory", Layer::Need::further, further(there, applied_.cgroups), group.controllers);
-    const std::string instead = "; resource limits (setrlimit) stand alone";
+    const std::string instead =
+        "; resource limits (setrlimit) stand alone, and count no shared memory and no files in memory";
     const char* const delegate =
         machine_.root ? "start Heddle in a group that has them: systemd-run --scope -p Delegate=yes heddle ..."
                       : "start Heddle in a delegated group: systemd-run --user --scope -p Delegate=yes heddle ...";

@@ -113,12 +113,14 @@ class Examined {
       return answers == Answers{heard, observing, unheard};
     };
     constexpr std::uint32_t kEnosys = SECCOMP_RET_ERRNO | ENOSYS;
+    constexpr std::uint32_t kNotSupported = SECCOMP_RET_ERRNO | EOPNOTSUPP;
     const bool observed = observed_.count(::seccomp_syscall_resolve_name(name.c_str())) != 0;
     if (is(kAllow, kAllow, kAllow) && !observed) return "let through";
     if (is(kAllow, kNotify, kAllow) && observed) return "let through, observed";
     if (is(kNotify, kNotify, kAllow) && starts_one(table_)) return "once";
     if (is(kEperm, kEperm, kEperm)) return "`EPERM`";
     if (is(kEnosys, kEnosys, kEnosys)) return "`ENOSYS`";
+    if (is(kNotSupported, kNotSupported, kNotSupported)) return "`EOPNOTSUPP`";
     if (is(kNotify, kNotify, kEperm)) return "refused";
     if (is(kNotify, kNotify, SECCOMP_RET_KILL_PROCESS)) return "refused, or killed";
     fault(name + ": the page has no word for its answer");
@@ -266,8 +268,8 @@ std::string print(Examined& profile, const std::vector<Row>& rows) {
     }
   }
   std::string text;
-  for (const char* answer :
-       {"let through", "let through, observed", "once", "`EPERM`", "`ENOSYS`", "refused", "refused, or killed"}) {
+  for (const char* answer : {"let through", "let through, observed", "once", "`EPERM`", "`ENOSYS`", "`EOPNOTSUPP`",
+                             "refused", "refused, or killed"}) {
     const auto group = plain.find(answer);
     if (group == plain.end()) continue;
     text += "\n**" + group->first + "**, whatever the arguments (" + std::to_string(group->second.size()) + "):\n\n" +
@@ -316,7 +318,7 @@ const char* const kAnswers = R"(```
 | let through | the kernel does it; which files, Landlock decides | the same |
 | let through, observed | the same; a policy that observes is told | the same, and nobody is told |
 | once | the supervisor lets one through, the exec stub's | let through; Landlock decides which program |
-| `EPERM`, `ENOSYS` | this error, and nobody is told: libraries try it and go on | the same |
+| `EPERM`, `ENOSYS`, `EOPNOTSUPP` | this error, and nobody is told: libraries try it and go on | the same |
 | refused | `EPERM`, and a [denial](denials.md) that counts against the quota | `EPERM` |
 | refused, or killed | the same | SIGSYS ends the process |
 

@@ -49,6 +49,15 @@ core::Result<void> grant(int ruleset, int abi, const core::Fd& object, std::uint
   return {};
 }
 
+// A device that may be written, as /dev/null is by every policy with runtime files, is nothing to lock.
+Locks locks_of(const ProgramGrants& grants) {
+  for (const ProgramGrants::Path& one : grants.paths()) {
+    const mode_t mode = one.object.info().st_mode;
+    if (one.access == Access::write && (S_ISDIR(mode) || S_ISREG(mode))) return Locks::allowed;
+  }
+  return Locks::none;
+}
+
 }  // namespace
 
 std::vector<PathGrant> runtime_files() {
@@ -78,7 +87,7 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const ProgramGra
                             "a program's refused calls are always told where they can be: notifications if_available "
                             "or required");
   }
-  state.table = program_syscalls(needs.subprocesses);
+  state.table = program_syscalls(needs.subprocesses, locks_of(grants));
   state.limits = needs.limits;
   state.namespaces = needs.namespaces;
   state.denials = needs.denials;

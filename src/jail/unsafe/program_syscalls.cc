@@ -19,17 +19,30 @@ constexpr std::uint64_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_
 
 constexpr Condition without(unsigned argument, std::uint64_t flags) { return {argument, flags, 0}; }
 
-// Landlock decides which files. Before ABI 3 it takes a file that is opened for reading and truncated by that for one
-// that is read: so truncation goes with writing here.
-constexpr Condition plain_open(unsigned argument) { return without(argument, O_TRUNC); }
-constexpr Condition truncating_open(unsigned argument, int mode) {
-  return {argument, O_TRUNC | O_ACCMODE, static_cast<std::uint64_t>(O_TRUNC | mode)};
+// Landlock decides which files, by what a descriptor may do with them. Two kinds of opening get past it: before ABI 3
+// it takes a file that is opened for reading and truncated by that for one that is read; and one that is opened with
+// access mode 3 is neither read nor written, so that it asks for no right at all, and yet is open: for its attributes
+// and for locks.
+constexpr Condition opened(unsigned argument, int mode) {
+  return {argument, O_ACCMODE, static_cast<std::uint64_t>(mode)};
 }
+constexpr Condition opened_whole(unsigned argument) { return {argument, O_TRUNC | O_ACCMODE, O_RDONLY}; }
+constexpr Condition opened_empty(unsigned argument) { return {argument, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY}; }
 
 constexpr const char* kFiles = "files: Landlock decides which";
 constexpr const char* kTruncates = "opened for reading and truncated: before ABI 3 Landlock takes it for reading";
+constexpr const char* kNeither = "opened for neither reading nor writing, which Landlock lets anybody do";
 constexpr const char* kOpenFiles = "open files";
-constexpr const char* kNames = "names and times of files, which Landlock does not hide";
+constexpr const char* kCommands =
+    "descriptors; no lease, no watch, no signal that a file sends, no larger pipe, and locks only for a program that "
+    "is "
+    "granted a file to write";
+constexpr const char* kLocks = "locks: it has files of its own to lock";
+constexpr const char* kNoLocks = "a lock on what it may only read would hold others up: locks need a grant of write";
+constexpr const char* kNames =
+    "names, kinds, sizes and times of files and targets of links, which Landlock does not hide";
+constexpr const char* kAttributes = "extended attributes by path, about which Landlock does not decide";
+constexpr const char* kNoWatch = "Landlock does not decide what is watched: programs look again and again instead";
 constexpr const char* kMemory = "memory, executable too: loaders and JIT compilers need it";
 constexpr const char* kThreads = "threads and processes, in no namespace but this";
 constexpr const char* kWait = "waits for events";
@@ -44,17 +57,17 @@ constexpr const char* kNoLinks = "nobody makes symbolic links, pipes, sockets or
 constexpr const char* kOneExec = "a program starts no other without allow_exec";
 
 constexpr SyscallRule kCommon[] = {
-    {"open", Answer::observe, kFiles, {plain_open(1)}},
-    {"open", Answer::observe, kFiles, {truncating_open(1, O_WRONLY)}},
-    {"open", Answer::observe, kFiles, {truncating_open(1, O_RDWR)}},
-    {"openat", Answer::observe, kFiles, {plain_open(2)}},
-    {"openat", Answer::observe, kFiles, {truncating_open(2, O_WRONLY)}},
-    {"openat", Answer::observe, kFiles, {truncating_open(2, O_RDWR)}},
-    // The other two ways, refused in so many words: what is observed and has no row would be let go on.
-    {"open", Answer::eperm, kTruncates, {truncating_open(1, O_RDONLY)}},
-    {"open", Answer::eperm, kTruncates, {truncating_open(1, O_ACCMODE)}},
-    {"openat", Answer::eperm, kTruncates, {truncating_open(2, O_RDONLY)}},
-    {"openat", Answer::eperm, kTruncates, {truncating_open(2, O_ACCMODE)}},
+    {"open", Answer::observe, kFiles, {opened_whole(1)}},
+    {"open", Answer::observe, kFiles, {opened(1, O_WRONLY)}},
+    {"open", Answer::observe, kFiles, {opened(1, O_RDWR)}},
+    {"openat", Answer::observe, kFiles, {opened_whole(2)}},
+    {"openat", Answer::observe, kFiles, {opened(2, O_WRONLY)}},
+    {"openat", Answer::observe, kFiles, {opened(2, O_RDWR)}},
+    // The other ways, refused in so many words: what is observed and has no row would be let go on.
+    {"open", Answer::eperm, kTruncates, {opened_empty(1)}},
+    {"open", Answer::eperm, kNeither, {opened(1, O_ACCMODE)}},
+    {"openat", Answer::eperm, kTruncates, {opened_empty(2)}},
+    {"openat", Answer::eperm, kNeither, {opened(2, O_ACCMODE)}},
     {"openat2", Answer::enosys, "its flags are out of a filter's reach", {}},
     {"creat", Answer::observe, kFiles, {}},
     {"mkdir", Answer::observe, kFiles, {}},
@@ -84,8 +97,13 @@ constexpr SyscallRule kCommon[] = {
     {"dup", Answer::allow, kOpenFiles, {}},
     {"dup2", Answer::allow, kOpenFiles, {}},
     {"dup3", Answer::allow, kOpenFiles, {}},
-    {"fcntl", Answer::allow, kOpenFiles, {}},
-    {"flock", Answer::allow, kOpenFiles, {}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_DUPFD)}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_DUPFD_CLOEXEC)}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_GETFD)}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_SETFD)}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_GETFL)}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_SETFL)}},
+    {"fcntl", Answer::allow, kCommands, {is(1, F_GETPIPE_SZ)}},
     {"ftruncate", Answer::allow, kOpenFiles, {}},
     {"fallocate", Answer::allow, kOpenFiles, {}},
     {"fsync", Answer::allow, kOpenFiles, {}},
@@ -121,12 +139,12 @@ constexpr SyscallRule kCommon[] = {
     {"getcwd", Answer::allow, kNames, {}},
     {"chdir", Answer::allow, kNames, {}},
     {"fchdir", Answer::allow, kNames, {}},
-    {"getxattr", Answer::allow, kNames, {}},
-    {"lgetxattr", Answer::allow, kNames, {}},
-    {"fgetxattr", Answer::allow, kNames, {}},
-    {"listxattr", Answer::allow, kNames, {}},
-    {"llistxattr", Answer::allow, kNames, {}},
-    {"flistxattr", Answer::allow, kNames, {}},
+    {"getxattr", Answer::enotsup, kAttributes, {}},
+    {"lgetxattr", Answer::enotsup, kAttributes, {}},
+    {"fgetxattr", Answer::allow, kOpenFiles, {}},
+    {"listxattr", Answer::enotsup, kAttributes, {}},
+    {"llistxattr", Answer::enotsup, kAttributes, {}},
+    {"flistxattr", Answer::allow, kOpenFiles, {}},
     {"mmap", Answer::allow, kMemory, {without(3, MAP_HUGETLB)}},
     {"mprotect", Answer::allow, kMemory, {}},
     {"munmap", Answer::allow, kMemory, {}},
@@ -180,9 +198,10 @@ constexpr SyscallRule kCommon[] = {
     {"epoll_pwait2", Answer::allow, kWait, {}},
     {"eventfd", Answer::allow, kWait, {}},
     {"eventfd2", Answer::allow, kWait, {}},
-    {"inotify_init1", Answer::allow, kWait, {}},
-    {"inotify_add_watch", Answer::allow, kWait, {}},
-    {"inotify_rm_watch", Answer::allow, kWait, {}},
+    {"inotify_init", Answer::enosys, kNoWatch, {}},
+    {"inotify_init1", Answer::enosys, kNoWatch, {}},
+    {"inotify_add_watch", Answer::enosys, kNoWatch, {}},
+    {"inotify_rm_watch", Answer::enosys, kNoWatch, {}},
     {"clock_gettime", Answer::allow, kTime, {}},
     {"clock_getres", Answer::allow, kTime, {}},
     {"clock_nanosleep", Answer::allow, kTime, {}},
@@ -290,19 +309,39 @@ constexpr SyscallRule kPrograms[] = {
     {"execveat", Answer::observe, "allow_exec: Landlock decides which programs", {}},
 };
 
+// Whose is a lock is Linux's to say, and a filter sees neither a descriptor's file nor the kind of a record lock.
+constexpr SyscallRule kNoFileToLock[] = {{"flock", Answer::denied, kNoLocks, {}}};
+constexpr SyscallRule kFilesToLock[] = {
+    {"flock", Answer::allow, kLocks, {}},
+    {"fcntl", Answer::allow, kLocks, {is(1, F_GETLK)}},
+    {"fcntl", Answer::allow, kLocks, {is(1, F_SETLK)}},
+    {"fcntl", Answer::allow, kLocks, {is(1, F_SETLKW)}},
+    {"fcntl", Answer::allow, kLocks, {is(1, F_OFD_GETLK)}},
+    {"fcntl", Answer::allow, kLocks, {is(1, F_OFD_SETLK)}},
+    {"fcntl", Answer::allow, kLocks, {is(1, F_OFD_SETLKW)}},
+};
+
+using Rules = std::vector<SyscallRule>;
+
 template <std::size_t Count>
-std::vector<SyscallRule> with(const SyscallRule (&more)[Count]) {
-  std::vector<SyscallRule> rules(std::begin(kCommon), std::end(kCommon));
+void append(Rules& rules, const SyscallRule (&more)[Count]) {
   rules.insert(rules.end(), std::begin(more), std::end(more));
+}
+
+Rules rules_of(Subprocesses subprocesses, Locks locks) {
+  Rules rules(std::begin(kCommon), std::end(kCommon));
+  subprocesses == Subprocesses::none ? append(rules, kOneProgram) : append(rules, kPrograms);
+  locks == Locks::none ? append(rules, kNoFileToLock) : append(rules, kFilesToLock);
   return rules;
 }
 
 }  // namespace
 
-SyscallTable program_syscalls(Subprocesses subprocesses) {
-  static const std::vector<SyscallRule> kOne = with(kOneProgram);
-  static const std::vector<SyscallRule> kAny = with(kPrograms);
-  const std::vector<SyscallRule>& rules = subprocesses == Subprocesses::none ? kOne : kAny;
+SyscallTable program_syscalls(Subprocesses subprocesses, Locks locks) {
+  static const Rules kAll[] = {rules_of(Subprocesses::none, Locks::none), rules_of(Subprocesses::none, Locks::allowed),
+                               rules_of(Subprocesses::allowed, Locks::none),
+                               rules_of(Subprocesses::allowed, Locks::allowed)};
+  const Rules& rules = kAll[(subprocesses == Subprocesses::allowed ? 2U : 0U) + (locks == Locks::allowed ? 1U : 0U)];
   return {rules.data(), rules.size(), Unheard::eperm, Profile::program};
 }
 

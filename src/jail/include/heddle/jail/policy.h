@@ -30,6 +30,11 @@ struct Limits {
   friend bool operator==(const Limits& a, const Limits& b) = default;
 };
 
+/// RLIMIT_SIGPENDING of the profile `program`: queued signals and timers, which the kernel counts per user. In a user
+/// namespace they are the program's own, and count as the host user's up to this number. Without one those of all
+/// processes of that user are compared with it. Heddle's own guests can make neither.
+inline constexpr std::uint64_t kPendingSignals = 256;
+
 /// Whether the supervisor learns which calls the filter refuses (seccomp_unotify(2), Linux 5.0). With them a refused
 /// call gets EPERM and is a Denial; without them it ends a script by SIGSYS, gives a program EPERM, and its number
 /// stays unknown.

@@ -14,9 +14,10 @@ namespace heddle::jail {
 /// call of a foreign architecture or of x32 ends the process always.
 enum class Answer : std::uint8_t {
   allow,
-  denied,  ///< EPERM, and the supervisor is told where it can be
-  eperm,   ///< libraries try it and live with a refusal, or JAIL-5 says so
-  enosys,  ///< the C library falls back to another call
+  denied,   ///< EPERM, and the supervisor is told where it can be
+  eperm,    ///< libraries try it and live with a refusal, or JAIL-5 says so
+  enosys,   ///< programs and the C library know kernels without it, and fall back to another call
+  enotsup,  ///< EOPNOTSUPP: programs know file systems without it, and do without
   /// allow. Where the policy observes (DenialOptions::observe) the supervisor is told and lets every one of these calls
   /// go on, so that whatever may not go on must have a row of its own with `eperm`: what has none is told too.
   observe,

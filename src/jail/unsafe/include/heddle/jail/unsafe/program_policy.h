@@ -62,7 +62,14 @@ class UnsafePolicy {
                                                     const ProgramNeeds& needs);
 };
 
+/// Whether a program may lock files (flock(2), fcntl(2)). The kernel lets whoever may read a file lock it, and so hold
+/// up others who want to write it; a filter cannot tell such a file from one that may be written.
+enum class Locks : std::uint8_t {
+  none,     ///< what every policy gets that grants no file or folder to be written: nothing is its own to lock
+  allowed,  ///< the others; then files that may only be read can be locked too, as long as the program runs
+};
+
 /// The system calls of the profile `program`.
-[[nodiscard]] struct SyscallTable program_syscalls(Subprocesses subprocesses);
+[[nodiscard]] struct SyscallTable program_syscalls(Subprocesses subprocesses, Locks locks);
 
 }  // namespace heddle::jail
