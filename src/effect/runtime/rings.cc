@@ -34,6 +34,16 @@ Text invalid(std::string_view channel, std::string_view what, std::string_view w
   return failed(channel, detail({{"message", message}}), message);
 }
 
+// A value held against a schema: a reply when it does not fit, or when stop or deadline came first.
+std::optional<Text> misfit(const Shape& shape, std::string_view channel, std::string_view what, std::string_view value,
+                           const std::stop_token& stop, Deadline deadline) {
+  const Shape::Verdict verdict = shape.check(value, stop, deadline);
+  if (verdict.fits()) return std::nullopt;
+  if (verdict.kind == Shape::Verdict::Kind::differs) return invalid(channel, what, verdict.why);
+  if (stop.stop_requested()) return Cancelled{"cancelled while its " + std::string(what) + " was checked"};
+  return untyped("the deadline passed while its " + std::string(what) + " was checked", Retry::yes);
+}
+
 Text call_handler(const EffectRuntime::Impl::Entry& entry, std::string_view input_json, const Call& call) {
   try {
     if (entry.executor != nullptr) return entry.executor->execute(*entry.effect, input_json, call);
@@ -78,6 +88,11 @@ struct EffectRuntime::Impl::Attempt {
   Annotations annotations;
   std::optional<Draft> denied;                         // instead of an OUTCOME
   std::optional<std::chrono::microseconds> time_left;  // of the flow's budget
+
+  // When the effect must have ended, checks included, counted from now.
+  [[nodiscard]] Deadline end() const {
+    return time_left ? Deadline::earlier(deadline, Deadline::after(*time_left)) : deadline;
+  }
 
   [[nodiscard]] Draft intent() const {
     const bool idempotent = entry != nullptr && entry->effect->idempotency() == Idempotency::idempotent;
@@ -128,13 +143,13 @@ std::optional<Text> EffectRuntime::Impl::refuse(Attempt& attempt, Scheduler::Slo
   attempt.time_left = admission.time_left;
 
   if (attempt.entry->input) {
-    if (const auto why = attempt.entry->input->mismatch(of.input_json)) return invalid(kInvalidInput, "input", *why);
+    return misfit(*attempt.entry->input, kInvalidInput, "input", of.input_json, attempt.stop, attempt.end());
   }
   return std::nullopt;
 }
 
 // What the effect gave, held against what it said of itself.
-Text EffectRuntime::Impl::check(const Attempt& attempt, Text reply) const {
+Text EffectRuntime::Impl::check(const Attempt& attempt, Text reply, Deadline deadline) const {
   if (reply.ok()) {
     const std::string& output = reply.value();
     if (output.size() > journal::kMaxBodyBytes) return invalid(kInvalidOutput, "output", "it is over 64 MiB");
@@ -142,7 +157,10 @@ Text EffectRuntime::Impl::check(const Attempt& attempt, Text reply) const {
       return invalid(kInvalidOutput, "output", "it is not JSON, or nested too deep to be stored");
     }
     if (attempt.entry->output) {
-      if (const auto why = attempt.entry->output->mismatch(output)) return invalid(kInvalidOutput, "output", *why);
+      const Shape& shape = *attempt.entry->output;
+      if (auto instead = misfit(shape, kInvalidOutput, "output", output, attempt.stop, deadline)) {
+        return *std::move(instead);
+      }
     }
     return reply;
   }
@@ -188,13 +206,11 @@ core::Result<Text> EffectRuntime::Impl::call(Attempt& attempt, Scheduler::Slot s
   key.append(of.flow).append(1, '/').append(of.key);
   Recorder recorder(options_.max_denials);
   const core::TimePoint begun = core::Clock::now();
-  Deadline deadline = attempt.deadline;
-  if (attempt.time_left) deadline = Deadline::earlier(deadline, Deadline::after(*attempt.time_left));
+  const Deadline deadline = attempt.end();
   Text reply = call_handler(*attempt.entry, of.input_json, Call{attempt.stop, deadline, std::move(key), &recorder});
-  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(core::Clock::now() - begun);
   slot.release();
-
-  reply = check(attempt, std::move(reply));
+  reply = check(attempt, std::move(reply), deadline);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(core::Clock::now() - begun);
   if (reply.is_untyped()) {
     if (const auto fatal = recorder.fatal()) {
       reply =

@@ -133,6 +133,45 @@ TEST(Rings, DenyWhenTheAuthorizerFails) {
   EXPECT_EQ(bench.ran("a"), 0);
 }
 
+// SBX-23, EFF-4: neither side's check outlasts stop, deadline or the flow's budget of time.
+TEST(Rings, ChecksHeedStopAndDeadline) {
+  constexpr std::string_view kTwiceALevel =
+      R"({"type":["array","number"],"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"maximum":1})";
+  const std::string hostile = std::string(300, '[') + "2" + std::string(300, ']');
+  Options options;
+  options.budget.time = std::chrono::hours(1);
+  RingsBench bench(options);
+  FunctionEffect in = function("in", [](std::string_view, const Call&) { return Text("1"); });
+  in.input_schema = kTwiceALevel;
+  bench.add(in);
+  FunctionEffect out = function("out", [&](std::string_view, const Call&) { return Text(hostile); });
+  out.output_schema = kTwiceALevel;
+  bench.add(out);
+  EXPECT_TRUE(bench.execute("in", "[1]", "0").ok()) << "the control";
+  int key = 0;
+  for (const std::string_view effect : {"in", "out"}) {
+    const auto run = [&](const std::stop_token& stop, core::Deadline deadline) {
+      return bench.execute(effect, hostile, std::to_string(++key), stop, deadline);
+    };
+    const Text late = run({}, core::Deadline::after(200ms));
+    EXPECT_NE(late.untyped().message.find("the deadline passed while its " + std::string(effect) + "put was checked"),
+              std::string::npos)
+        << late.untyped().message;
+    std::stop_source stop;
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(50ms);
+      stop.request_stop();
+    });
+    EXPECT_TRUE(run(stop.get_token(), core::Deadline::never()).is_cancelled());
+    stopper.join();
+  }
+  Options poor;
+  poor.budget.time = 200ms;
+  RingsBench short_of_time(poor);
+  short_of_time.add(out);
+  EXPECT_EQ(short_of_time.execute("out", "1").typed().channel, kBudgetExceeded);
+}
+
 // EFF-4: both sides, and what fits goes through.
 TEST(Rings, ValidateBothSides) {
   RingsBench bench;

@@ -56,7 +56,8 @@ class EffectRuntime::Impl {
 
   [[nodiscard]] std::optional<Reply<std::string>> refuse(Attempt& attempt, Scheduler::Slot& slot);
   [[nodiscard]] core::Result<Reply<std::string>> call(Attempt& attempt, Scheduler::Slot slot);
-  [[nodiscard]] Reply<std::string> check(const Attempt& attempt, Reply<std::string> reply) const;
+  [[nodiscard]] Reply<std::string> check(const Attempt& attempt, Reply<std::string> reply,
+                                         core::Deadline deadline) const;
   [[nodiscard]] core::Result<void> append(Attempt& attempt, std::span<const journal::Draft> drafts) const;
   [[nodiscard]] core::Result<void> record_unbegun(Attempt& attempt, const Reply<std::string>& reply) const;
 

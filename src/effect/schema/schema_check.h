@@ -1,19 +1,15 @@
-// What a schema must not do, and what it makes a validator do, found before anything is validated with it.
+// A value held against a schema.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
-#include "heddle/core/result.h"
+#include "schema_node.h"
+#include "work.h"
 
 namespace heddle::effect {
 
-struct SchemaUse {
-  bool matches_text = false;  ///< pattern, patternProperties or format
-  bool unique_items = false;
-};
-
-/// Errc::malformed for regular expressions that do not compile, references that leave the document or lead nowhere, and
-/// schemas that refer to themselves for the same part of a value, on which a validator would not end.
-[[nodiscard]] core::Result<SchemaUse> check_schema(const nlohmann::json& schema);
+/// True when the value has the shape. When not, and the work is not given up, `why` says where and what, in one line
+/// that is not bounded: the first difference that was found. Time and memory are bounded by the work and the value.
+[[nodiscard]] bool has_shape(const CompiledSchema& schema, const nlohmann::json& value, Work& work, std::string& why);
 
 }  // namespace heddle::effect

@@ -123,7 +123,42 @@ effect::Reply<std::string> fetch(ScriptReader& scripts, const effect::ContentAdd
   return script;
 }
 
-Reply deliver(spi::Outcome outcome, std::uint64_t ceiling, const std::optional<Shape>& shape) {
+// How long a backend and the check of what it gave are waited for, and whose deadline that is.
+struct Patience {
+  Patience(const Limits& limits, const SandboxEffectOptions& options, std::stop_token callers_stop,
+           core::Deadline callers)
+      : stop(std::move(callers_stop)),
+        own(limits.run.wall_clock + options.backend_grace),
+        deadline(core::Deadline::after(own)) {
+    callers_first = callers.when() < deadline.when();
+    if (callers_first) deadline = callers;
+  }
+
+  // What became of a call that `what` kept until the deadline.
+  [[nodiscard]] UntypedFailure missed(std::string_view what) const {
+    return effect::untyped(callers_first
+                               ? "sandbox: the deadline of the call passed"
+                               : std::string(what) + " did not settle within " + std::to_string(own.count()) + " ms",
+                           Retry::yes);
+  }
+
+  std::stop_token stop;
+  std::chrono::milliseconds own;
+  core::Deadline deadline;
+  bool callers_first;
+};
+
+// What is known of a call before the backend is asked.
+struct CheckedCall {
+  Limits limits;
+  Patience patience;
+  std::optional<Shape> shape;
+  std::string script;
+  std::string input_json;
+};
+
+Reply deliver(spi::Outcome outcome, const CheckedCall& call) {
+  const std::uint64_t ceiling = call.limits.output_bytes;
   if (!outcome.value_json) outcome.value_json = "null";
   CompactJson value = compact_json(*outcome.value_json, ceiling);
   switch (value.verdict) {
@@ -137,14 +172,16 @@ Reply deliver(spi::Outcome outcome, std::uint64_t ceiling, const std::optional<S
       return exceeded(Limit::output, too_deep("output"));
   }
   Evaluated evaluated{std::move(value.text), std::nullopt};
-  if (shape) {
-    if (auto why = shape->mismatch(evaluated.value_json)) return on(Channel::shape_mismatch, *std::move(why));
-    evaluated.shape_hash = shape->hash();
+  if (call.shape) {
+    Shape::Verdict verdict = call.shape->check(evaluated.value_json, call.patience.stop, call.patience.deadline);
+    if (verdict.kind == Shape::Verdict::Kind::differs) return on(Channel::shape_mismatch, std::move(verdict.why));
+    if (!verdict.fits()) return call.patience.missed("sandbox: the check of the result's shape");
+    evaluated.shape_hash = call.shape->hash();
   }
   return evaluated;
 }
 
-Reply map_outcome(spi::Outcome outcome, const Limits& limits, const std::optional<Shape>& shape) {
+Reply map_outcome(spi::Outcome outcome, const CheckedCall& call) {
   const OutcomeRow* row = row_of(outcome);
   if (row == nullptr) {
     return backend_failed(outcome.kind == spi::Outcome::Kind::limit
@@ -152,7 +189,7 @@ Reply map_outcome(spi::Outcome outcome, const Limits& limits, const std::optiona
                               : "malformed outcome: its kind is not one of the interface's");
   }
   if (row->meaning == Meaning::retryable) return backend_failed(outcome.message, Retry::yes);
-  if (row->meaning == Meaning::value) return deliver(std::move(outcome), limits.output_bytes, shape);
+  if (row->meaning == Meaning::value) return deliver(std::move(outcome), call);
 
   SandboxFailure failure;
   failure.channel = *row->channel;
@@ -164,7 +201,7 @@ Reply map_outcome(spi::Outcome outcome, const Limits& limits, const std::optiona
     failure.column = outcome.column;
   } else if (failure.channel == Channel::input_too_large) {
     failure.message =
-        "the input did not fit into the script's memory of " + std::to_string(limits.run.memory_bytes) + " bytes";
+        "the input did not fit into the script's memory of " + std::to_string(call.limits.run.memory_bytes) + " bytes";
   } else {
     failure.message = "the script was ended by its limit: " + std::string(limit_name(*row->reported));
   }
@@ -191,17 +228,10 @@ void tell(effect::Witness& witness, spi::Outcome& outcome) {
   }
 }
 
-// What is known of a call before the backend is asked.
-struct CheckedCall {
-  Limits limits;
-  std::optional<Shape> shape;
-  std::string script;
-  std::string input_json;
-};
-
 // The first half of a call: up to the backend.
 std::variant<CheckedCall, Reply> check(const SandboxEvalInput& input, ScriptReader& scripts,
-                                       const SandboxEffectOptions& options) {
+                                       const SandboxEffectOptions& options, const std::stop_token& stop,
+                                       core::Deadline deadline) {
   const Limits limits = limits_of(input.limits, options);
   if (auto why = bad_limits(limits)) return refused_input(*why);
   std::optional<Shape> shape;
@@ -220,7 +250,8 @@ std::variant<CheckedCall, Reply> check(const SandboxEvalInput& input, ScriptRead
 
   auto script = fetch(scripts, input.script, options.script_bytes);
   if (!script.ok()) return std::move(script).untyped();
-  return CheckedCall{limits, std::move(shape), std::move(script).value(), std::move(value.text)};
+  return CheckedCall{limits, Patience(limits, options, stop, deadline), std::move(shape), std::move(script).value(),
+                     std::move(value.text)};
 }
 
 // Takes script and input out of the call.
@@ -228,29 +259,14 @@ spi::Request request_of(CheckedCall& call, bool explain) {
   return {std::move(call.script), std::move(call.input_json), call.limits.run, explain, {}};
 }
 
-// How long a call is waited for, and whose deadline that is.
-struct Patience {
-  Patience(const Limits& limits, const SandboxEffectOptions& options, core::Deadline callers)
-      : own(limits.run.wall_clock + options.backend_grace), deadline(core::Deadline::after(own)) {
-    callers_first = callers.when() < deadline.when();
-    if (callers_first) deadline = callers;
-  }
-  std::chrono::milliseconds own;
-  core::Deadline deadline;
-  bool callers_first;
-};
-
 // The second half: what came of the backend.
-Reply reply_of(Settled settled, const CheckedCall& call, const Patience& patience) {
+Reply reply_of(Settled settled, const CheckedCall& call) {
   if (std::holds_alternative<Stopped>(settled)) return cancelled();
   if (auto* outcome = std::get_if<spi::Outcome>(&settled)) {
-    return map_outcome(std::move(*outcome), call.limits, call.shape);
+    return map_outcome(std::move(*outcome), call);
   }
   if (std::holds_alternative<MissedDeadline>(settled)) {
-    return effect::untyped(patience.callers_first ? "sandbox: the deadline of the call passed"
-                                                  : "sandbox backend did not settle within " +
-                                                        std::to_string(patience.own.count()) + " ms",
-                           Retry::yes);
+    return call.patience.missed("sandbox backend");
   }
   if (const auto* broken = std::get_if<Broken>(&settled)) return backend_failed(broken->what);
   if (const auto* none = std::get_if<NoDescriptor>(&settled)) {
@@ -309,32 +325,26 @@ Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_tok
 
 Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
                          effect::Witness* witness) const {
-  auto checked = check(input, *scripts_, options_);
+  auto checked = check(input, *scripts_, options_, stop, deadline);
   if (auto* instead = std::get_if<Reply>(&checked)) return std::move(*instead);
   auto& call = std::get<CheckedCall>(checked);
   if (stop.stop_requested()) return cancelled();
-  const Patience patience(call.limits, options_, deadline);
-  Race race(stop, patience.deadline);
+  Race race(stop, call.patience.deadline);
   race.start(*backend_, request_of(call, witness != nullptr));
   Settled settled = race.wait();
   if (auto* outcome = std::get_if<spi::Outcome>(&settled); outcome != nullptr && witness != nullptr) {
     tell(*witness, *outcome);
   }
   if (stop.stop_requested()) return cancelled();
-  return reply_of(std::move(settled), call, patience);
+  return reply_of(std::move(settled), call);
 }
 
 struct SandboxRun::State {
-  State(std::shared_ptr<spi::SandboxBackend> used, CheckedCall checked, const SandboxEffectOptions& options,
-        core::Deadline callers)
-      : backend(std::move(used)),
-        call(std::move(checked)),
-        patience(call.limits, options, callers),
-        race({}, patience.deadline) {}
+  State(std::shared_ptr<spi::SandboxBackend> used, CheckedCall checked)
+      : backend(std::move(used)), call(std::move(checked)), race({}, call.patience.deadline) {}
 
   std::shared_ptr<spi::SandboxBackend> backend;  // outlives the handle, whatever becomes of the effect
   CheckedCall call;
-  Patience patience;
   Race race;
 };
 
@@ -345,26 +355,25 @@ SandboxRun::~SandboxRun() = default;
 int SandboxRun::ready_fd() const noexcept { return state_ == nullptr ? -1 : state_->race.ready_fd(); }
 
 core::Deadline SandboxRun::deadline() const noexcept {
-  return state_ == nullptr ? core::Deadline::never() : state_->patience.deadline;
+  return state_ == nullptr ? core::Deadline::never() : state_->call.patience.deadline;
 }
 
 std::optional<Reply> SandboxRun::take() {
   if (state_ != nullptr) {
     auto settled = state_->race.look();
     if (!settled) return std::nullopt;
-    reply_ = reply_of(*std::move(settled), state_->call, state_->patience);
+    reply_ = reply_of(*std::move(settled), state_->call);
     state_.reset();
   }
   return std::exchange(reply_, std::nullopt);
 }
 
 std::unique_ptr<SandboxRun> SandboxEffect::start(const SandboxEvalInput& input, core::Deadline deadline) const {
-  auto checked = check(input, *scripts_, options_);
+  auto checked = check(input, *scripts_, options_, {}, deadline);
   if (auto* instead = std::get_if<Reply>(&checked)) {
     return std::unique_ptr<SandboxRun>(new SandboxRun(std::move(*instead)));
   }
-  auto state =
-      std::make_unique<SandboxRun::State>(backend_, std::move(std::get<CheckedCall>(checked)), options_, deadline);
+  auto state = std::make_unique<SandboxRun::State>(backend_, std::move(std::get<CheckedCall>(checked)));
   CheckedCall& call = state->call;
   state->race.start(*backend_, request_of(call, false));
   return std::unique_ptr<SandboxRun>(new SandboxRun(std::move(state)));

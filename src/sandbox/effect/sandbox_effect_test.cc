@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "fake_backend.h"
 #include "heddle/core/text.h"
@@ -335,6 +336,54 @@ TEST(SandboxEffect, ChecksTheShape) {
   const auto reply = bench.effect->evaluate(input);
   EXPECT_EQ(reply.typed().channel, Channel::shape_mismatch);
   EXPECT_NE(reply.typed().message, "");
+}
+
+// SBX-23: 4,000 characters on which a backtracking engine never ends, and one on which it does.
+TEST(SandboxEffect, ChecksPatternsInLinearTime) {
+  const Bench bench(std::make_shared<FakeBackend>(
+      [](const spi::Request& request) { return spi::ready(Outcome::ok(request.input_json)); }));
+  SandboxEvalInput input = bench.input("\"" + std::string(4000, 'a') + "\"");
+  input.shape_json = R"({"pattern":"^(a+)+$"})";
+  EXPECT_TRUE(bench.effect->evaluate(input).ok()) << "the control";
+  input.input_json.insert(1, "!");
+  EXPECT_EQ(bench.effect->evaluate(input).typed().channel, Channel::shape_mismatch);
+  input.shape_json = R"x({"pattern":"^(?=a)"})x";
+  const auto refused = bench.effect->evaluate(input);
+  EXPECT_NE(refused.untyped().message.find("^(?=a) looks ahead"), std::string::npos) << refused.untyped().message;
+}
+
+// SBX-23: a shape that multiplies with each level of the result holds neither the caller's deadline, nor the effect's
+// own, nor a stop.
+TEST(SandboxEffect, HeedsStopAndDeadlineWhileItChecksTheShape) {
+  std::stop_source* late_stop = nullptr;
+  std::thread stopper;
+  const auto backend = std::make_shared<FakeBackend>([&](const spi::Request& request) {
+    if (late_stop != nullptr) {
+      stopper = std::thread([late_stop] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        late_stop->request_stop();
+      });
+    }
+    return spi::ready(Outcome::ok(request.input_json));
+  });
+  SandboxEffectOptions options;
+  options.backend_grace = std::chrono::milliseconds(0);
+  const Bench bench(backend, options);
+  SandboxEvalInput input = bench.input("[[2]]");
+  input.shape_json = R"({"type":["array","number"],"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"maximum":1})";
+  EXPECT_EQ(bench.effect->evaluate(input).typed().channel, Channel::shape_mismatch) << "the control";
+  input.input_json = std::string(300, '[') + "2" + std::string(300, ']');
+  EXPECT_EQ(bench.effect->evaluate(input, {}, core::Deadline::after(std::chrono::milliseconds(200))).untyped().message,
+            "sandbox: the deadline of the call passed");
+  input.limits.wall_clock = std::chrono::milliseconds(200);
+  const auto own = bench.effect->evaluate(input);
+  EXPECT_EQ(own.untyped().message, "sandbox: the check of the result's shape did not settle within 200 ms");
+  EXPECT_EQ(own.untyped().retry, effect::Retry::yes);
+  std::stop_source stop;
+  late_stop = &stop;
+  input.limits.wall_clock = std::chrono::hours(1);
+  EXPECT_EQ(bench.effect->evaluate(input, stop.get_token()).cancelled().message, "sandbox: cancelled");
+  stopper.join();
 }
 
 // SBX-16, SBX-17: refused without the option, and only without it.

@@ -1,11 +1,13 @@
 // Shape: what a script's result must look like, a JSON Schema (draft 7) that its caller declares.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "heddle/core/clock.h"
 #include "heddle/core/result.h"
 #include "heddle/effect/core/content_address.h"
 
@@ -17,23 +19,33 @@ namespace heddle::effect {
 
 /// A compiled schema. Immutable, thread-safe.
 ///
-/// Values come from scripts that nobody trusts, so what would let a value keep the validator busy or overflow its stack
-/// is a mismatch: where the schema has a regular expression or a format, strings over kMaxMatchedBytes; where it has
-/// uniqueItems, arrays over kMaxUniqueItems.
+/// Values come from scripts that nobody trusts, and a schema may come with them. What is checked takes time linear in
+/// the value but for references and combinations, which can multiply: every check looks at stop and deadline, and has a
+/// budget of steps behind them. Regular expressions are ECMAScript's by code points (flag u) and never backtrack; what
+/// that rules out (look-around, back references) is refused when the schema is read.
 class Shape {
  public:
   static constexpr std::size_t kMaxSchemaBytes = std::size_t{256} << 10;
-  static constexpr std::size_t kMaxMatchedBytes = 4096;
-  static constexpr std::size_t kMaxUniqueItems = 2048;
 
-  /// Errc::malformed with the reason: not a schema, a regular expression that does not compile, a reference out of the
-  /// document or to nowhere, a schema that refers to itself without going deeper into the value.
+  /// Errc::malformed says what is wrong and where: not a schema of draft 7, a regular expression that is none, is too
+  /// large or needs to backtrack, a reference out of the document or to nowhere, a schema that refers to itself without
+  /// going deeper into the value.
   [[nodiscard]] static core::Result<Shape> compile(std::string_view schema_json);
 
   [[nodiscard]] const ContentAddress& hash() const noexcept;
 
-  /// Why the value (compact JSON) does not have the shape, in one bounded line; nothing when it has.
-  [[nodiscard]] std::optional<std::string> mismatch(std::string_view value_json) const;
+  struct Verdict {
+    enum class Kind : std::uint8_t {
+      fits,
+      differs,   ///< or cannot be checked within the budget
+      given_up,  ///< the stop was requested or the deadline passed: nothing is known
+    };
+    Kind kind = Kind::given_up;
+    std::string why;  ///< differs: where and what, one bounded line
+    [[nodiscard]] bool fits() const noexcept { return kind == Kind::fits; }
+  };
+  /// Of a value as compact JSON.
+  [[nodiscard]] Verdict check(std::string_view value_json, const std::stop_token& stop, core::Deadline deadline) const;
 
  private:
   struct Compiled;
