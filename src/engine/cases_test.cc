@@ -47,7 +47,23 @@ bool matches(const RunResult& result, const std::string& wanted) {
   return got == wanted || got.rfind(wanted + ":", 0) == 0;
 }
 
+// Keys that `check` looks at, that the test below or the one through the command does, or that are remarks.
+const std::set<std::string> kKnownKeys = {"ok",
+                                          "ok_after_storing",
+                                          "ok_keys",
+                                          "ok_note",
+                                          "channel",
+                                          "name",
+                                          "any_of",
+                                          "differs_between_runs",
+                                          "why",
+                                          "note",
+                                          "within",
+                                          "then",
+                                          "message_units_at_most"};
+
 void check(const json& expect, const RunResult& result, RunResult again) {
+  for (const auto& item : expect.items()) EXPECT_EQ(kKnownKeys.count(item.key()), 1U) << item.key();
   if (expect.contains("ok")) {
     ASSERT_EQ(result.ending, Ending::ok) << result.message;
     EXPECT_EQ(json::parse(result.value), expect["ok"]);
