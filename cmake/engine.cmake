@@ -139,10 +139,15 @@ heddle_engine_wasm(heddle_wasm)
 set(HEDDLE_ENGINE_INCLUDE_DIR ${PROJECT_BINARY_DIR}/engine/generated)
 set(HEDDLE_ENGINE_C ${HEDDLE_ENGINE_INCLUDE_DIR}/quickjs_wasm.c)
 set(HEDDLE_ENGINE_H ${HEDDLE_ENGINE_INCLUDE_DIR}/quickjs_wasm.h)
-file(MAKE_DIRECTORY ${HEDDLE_ENGINE_INCLUDE_DIR})
+set(heddle_engine_raw ${PROJECT_BINARY_DIR}/engine/raw)
+set(heddle_engine_edits ${CMAKE_CURRENT_LIST_DIR}/engine_edits.cmake)
+file(MAKE_DIRECTORY ${HEDDLE_ENGINE_INCLUDE_DIR} ${heddle_engine_raw})
 add_custom_command(OUTPUT ${HEDDLE_ENGINE_C} ${HEDDLE_ENGINE_H}
-  COMMAND ${HEDDLE_WASM2C} ${heddle_wasm} -n qjs -o ${HEDDLE_ENGINE_C}
-  DEPENDS ${heddle_wasm} COMMENT "Making C of the script engine" VERBATIM)
+  COMMAND ${HEDDLE_WASM2C} ${heddle_wasm} -n qjs -o ${heddle_engine_raw}/quickjs_wasm.c
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${heddle_engine_raw}/quickjs_wasm.c -DDESTINATION=${HEDDLE_ENGINE_C}
+    -P ${heddle_engine_edits}
+  COMMAND ${CMAKE_COMMAND} -E copy ${heddle_engine_raw}/quickjs_wasm.h ${HEDDLE_ENGINE_H}
+  DEPENDS ${heddle_wasm} ${heddle_engine_edits} COMMENT "Making C of the script engine" VERBATIM)
 add_custom_target(heddle_engine_c DEPENDS ${HEDDLE_ENGINE_C} ${HEDDLE_ENGINE_H})  # for clang-tidy, which compiles nothing
 
 # Compiled without sanitizers in every build: it is the guest, and its bounds are the guard pages. Its stack frames are

@@ -26,13 +26,13 @@ std::string number_key(const json& value) {
 
 }  // namespace
 
-// Recursion is bounded by kMaxJsonDepth.
+// Recursion is bounded by core::kMaxJsonDepth.
 bool append_key(const json& value, std::string& out, std::size_t longest, Work& work) {  // NOLINT(misc-no-recursion)
   if (!work.step() || out.size() > longest) return false;
   if (value.is_object()) {
     out += '{';
     for (auto it = value.begin(); it != value.end(); ++it) {
-      out += quote_json(it.key());
+      out += core::quote_json(it.key());
       if (!work.step(it.key().size() / 64) || !append_key(*it, out, longest, work)) return false;
       out += ',';
     }
@@ -47,7 +47,7 @@ bool append_key(const json& value, std::string& out, std::size_t longest, Work& 
   } else if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     if (text.size() > longest || !work.step(text.size() / 64)) return false;
-    out += quote_json(text);
+    out += core::quote_json(text);
   } else if (value.is_number()) {
     out += number_key(value);
   } else {
