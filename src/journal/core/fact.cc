@@ -1,6 +1,8 @@
 #include "heddle/journal/core/fact.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "heddle/core/json.h"
 #include "heddle/core/text.h"
@@ -30,15 +32,59 @@ core::Error refused(core::Errc code, std::string_view what) {
   return core::make_error(code, "append to the journal", what);
 }
 
-core::Result<void> check_name(std::string_view name, std::string_view what) {
+// Years 1 to 9999: what every program can show.
+constexpr std::int64_t kFirstTime = -62'135'596'800'000'000;
+constexpr std::int64_t kLastTime = 253'402'300'799'999'999;
+
+struct Broken {
+  core::Errc code;
+  std::string what;
+};
+
+std::optional<Broken> broken_name(std::string_view name, std::string_view what) {
   if (name.size() > kMaxNameBytes) {
-    return refused(core::Errc::too_large,
-                   std::string(what) + " is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+    return Broken{core::Errc::too_large,
+                  std::string(what) + " is longer than " + std::to_string(kMaxNameBytes) + " bytes"};
   }
   if (!core::valid_utf8(name) || name.find('\0') != std::string_view::npos) {
-    return refused(core::Errc::malformed, std::string(what) + " is not well-formed UTF-8 without NUL");
+    return Broken{core::Errc::malformed, std::string(what) + " is not well-formed UTF-8 without NUL"};
   }
+  return std::nullopt;
+}
+
+std::optional<Broken> broken_names(std::string_view flow, std::string_view effect) {
+  if (auto broken = broken_name(flow, "the flow's id")) return broken;
+  return broken_name(effect, "the effect's key");
+}
+
+std::optional<Broken> broken_payload(std::string_view payload) {
+  if (payload.size() > kMaxPayloadBytes) {
+    return Broken{core::Errc::too_large, "the payload is larger than 64 KiB; large values go into the body"};
+  }
+  if (!core::is_json_object(payload, kMaxFactDepth)) return Broken{core::Errc::malformed, "the payload is not a JSON object"};
+  return std::nullopt;
+}
+
+std::optional<Broken> broken_body(std::string_view body) {
+  if (body.size() > kMaxBodyBytes) return Broken{core::Errc::too_large, "the body is larger than 64 MiB"};
+  if (!core::is_json(body, kMaxFactDepth)) return Broken{core::Errc::malformed, "the body is not JSON"};
+  return std::nullopt;
+}
+
+bool is_kind_name(std::string_view kind) {
+  return !kind.empty() && kind.size() <= kMaxKindBytes && std::all_of(kind.begin(), kind.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+core::Result<void> kept(const std::optional<Broken>& broken) {
+  if (broken) return refused(broken->code, broken->what);
   return {};
+}
+
+std::optional<std::string> words(std::optional<Broken> broken) {
+  if (!broken) return std::nullopt;
+  return std::move(broken->what);
 }
 
 // What a checksum covers, hashed piece by piece: most of it is a few bytes long, and each call of the hash costs as
@@ -97,20 +143,24 @@ Time now() { return std::chrono::time_point_cast<std::chrono::microseconds>(std:
 
 core::Result<void> check_draft(const Draft& draft) {
   if (draft.kind == Kind::unknown) return refused(core::Errc::invalid_argument, "a fact needs a kind");
-  HEDDLE_TRY(check_name(draft.flow, "the flow's id"));
-  HEDDLE_TRY(check_name(draft.effect, "the effect's key"));
-  if (draft.payload.size() > kMaxPayloadBytes) {
-    return refused(core::Errc::too_large, "the payload is larger than 64 KiB; large values go into the body");
-  }
-  if (!core::is_json_object(draft.payload, kMaxFactDepth))
-    return refused(core::Errc::malformed, "the payload is not a JSON object");
-  if (draft.body && draft.body->size() > kMaxBodyBytes) {
-    return refused(core::Errc::too_large, "the body is larger than 64 MiB");
-  }
-  if (draft.body && !core::is_json(*draft.body, kMaxFactDepth))
-    return refused(core::Errc::malformed, "the body is not JSON");
+  HEDDLE_TRY(kept(broken_names(draft.flow, draft.effect)));
+  HEDDLE_TRY(kept(broken_payload(draft.payload)));
+  if (draft.body) HEDDLE_TRY(kept(broken_body(*draft.body)));
   return {};
 }
+
+std::optional<std::string> broken_rule(std::string_view flow, std::string_view effect, std::string_view kind,
+                                       Time time) {
+  if (auto broken = broken_names(flow, effect)) return words(std::move(broken));
+  if (!is_kind_name(kind)) return "its kind is no word of A to Z, 0 to 9 and _";
+  const std::int64_t micros = time.time_since_epoch().count();
+  if (micros < kFirstTime || micros > kLastTime) return "its time is not between the years 1 and 9999";
+  return std::nullopt;
+}
+
+std::optional<std::string> broken_rule_of_payload(std::string_view payload) { return words(broken_payload(payload)); }
+
+std::optional<std::string> broken_rule_of_body(std::string_view body) { return words(broken_body(body)); }
 
 Digest chain(const Digest& previous, const FactView& fact) {
   Covered covered;

@@ -13,6 +13,9 @@ core::Error damaged(std::string_view what) {
                           std::string(what) + "; restore the journal from a copy");
 }
 
+// Above this a sequence is none that anybody has counted to, and going on from there overflows.
+constexpr std::int64_t kMostFacts = std::int64_t{1} << 56;
+
 core::Error damaged_fact(std::int64_t sequence, std::string_view what) {
   return damaged("fact " + std::to_string(sequence) + ": " + std::string(what));
 }
@@ -30,7 +33,7 @@ core::Result<HeadRow> head_row(std::string_view schema, std::int64_t last, std::
   HeadRow row;
   HEDDLE_ASSIGN(row.schema, readable_schema(schema));
   const auto digest = Digest::from_raw(checksum);
-  if (last < 0 || !digest) return damaged("the row of its last fact makes no sense");
+  if (last < 0 || last > kMostFacts || !digest) return damaged("the row of its last fact makes no sense");
   if (indexed < 0 || indexed > last) return damaged("its index of flows goes further than its facts");
   row.head = {static_cast<std::uint64_t>(last), *digest};
   row.indexed = static_cast<std::uint64_t>(indexed);
@@ -265,6 +268,7 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   if (last_sequence_ == end_.head.sequence && checksum != end_.head.checksum) {
     return damaged("the last fact is not the one that was written last");
   }
+  if (const auto broken = broken_rule(row.flow, row.effect, row.kind, time)) return damaged_fact(row.sequence, *broken);
   if (query_.flow) {
     const bool mine = row.flow == *query_.flow;
     if (in_index_ && !mine) return damaged_fact(row.sequence, "it is of another flow than its index");
@@ -275,6 +279,7 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   const Kind kind = kind_from(row.kind);
   if (last_sequence_ < from_ || !matches(row, kind)) return Next::row;
 
+  if (const auto broken = broken_rule_of_payload(row.payload)) return damaged_fact(row.sequence, *broken);
   Fact fact;
   fact.schema = version.value();
   fact.sequence = last_sequence_;
@@ -289,19 +294,28 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   if (digest) {
     fact.body = Body{*digest, {}};
     if (query_.bodies == Bodies::load) {
-      if (row.body) {
-        fact.body->text = *row.body;
-      } else {
-        auto text = body_of(*digest);
-        if (!text.ok()) return std::move(text).error();
-        fact.body->text = std::move(text).value();
-      }
-      if (core::sha256(fact.body->text) != *digest)
-        return damaged_fact(row.sequence, "its body is not what was written");
+      HEDDLE_ASSIGN(fact.body->text, text_of_body(row, *digest, body_of));
     }
   }
+  bytes_ += sizeof fact + fact.flow.size() + fact.effect.size() + fact.payload.size();
+  if (fact.body) bytes_ += fact.body->text.size();
   page_.facts.push_back(std::move(fact));
   return full() ? Next::page_is_full : Next::row;
+}
+
+core::Result<std::string> PageReader::text_of_body(const FactRow& row, const Digest& digest, const BodyOf& body_of) {
+  std::string text;
+  if (row.body) {
+    text = *row.body;
+  } else {
+    HEDDLE_ASSIGN(text, body_of(digest));
+  }
+  if (core::sha256(text) != digest) return damaged_fact(row.sequence, "its body is not what was written");
+  if (row.body.has_value() != (text.size() <= kInlineBodyBytes)) {
+    return damaged_fact(row.sequence, "its body lies in the wrong table for its size");
+  }
+  if (const auto broken = broken_rule_of_body(text)) return damaged_fact(row.sequence, *broken);
+  return text;
 }
 
 core::Result<void> PageReader::end_of_index(std::uint64_t facts_of_flow) {
@@ -328,6 +342,27 @@ core::Result<Page> PageReader::finish() && {
   }
   page_.next = std::max(from_, end + 1);
   return std::move(page_);
+}
+
+core::Result<std::vector<Fact>> facts_without_payload(const HeadRow& end, std::uint64_t from,
+                                                      const std::function<core::Result<void>(PageReader&)>& scan) {
+  std::vector<Fact> facts;
+  Query query;
+  query.from = from;
+  query.bodies = Bodies::digests_only;
+  for (bool at_end = false; !at_end;) {
+    PageReader reader(query, end);
+    if (reader.nothing_to_read()) break;
+    HEDDLE_TRY(scan(reader));
+    HEDDLE_ASSIGN(Page page, std::move(reader).finish());
+    for (Fact& fact : page.facts) {
+      fact.payload = std::string();
+      facts.push_back(std::move(fact));
+    }
+    query.from = page.next;
+    at_end = page.at_end;
+  }
+  return facts;
 }
 
 }  // namespace heddle::journal

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "heddle/core/text.h"
 #include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/postgres/postgres.h"
 #include "reading.h"
@@ -63,6 +64,13 @@ core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wa
     if (!readable.ok()) return readable.error();
   }
   if (there != 0 && indexed == 0) return made_before_release("the schema heddle of the database");
+  HEDDLE_ASSIGN(const Rows strange, session.run(pg::kStrangeThing, {}, wait));
+  if (const std::string_view what = strange.bytes_at(0, 0); !what.empty()) {
+    return core::make_error(
+        Errc::damaged, "open the journal",
+        "the schema heddle has what no journal has: " + core::printable_line(core::bound_text(what, 80)) +
+            "; move it to another schema, or restore the journal from a copy");
+  }
   const auto head = pg::head_of(session.run(pg::kReadHead, {}, wait));
   if (!head.ok()) return head.error();
   return {};

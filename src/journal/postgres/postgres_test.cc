@@ -56,6 +56,8 @@ class PostgresBackend final : public Backend {
   }
   void run_sql(const std::string& sql) override { testing::run_sql(kDatabase, "SET search_path = heddle;" + sql); }
   std::string blob_of_hex(const std::string& hex) override { return "'\\x" + hex + "'::bytea"; }
+  std::string text_of_hex(const std::string& hex) override { return "convert_from('\\x" + hex + "', 'UTF8')"; }
+  [[nodiscard]] bool keeps_any_bytes() const override { return false; }
   [[nodiscard]] bool knows_its_end() const override { return false; }
   [[nodiscard]] std::string conninfo() const { return running->conninfo(kDatabase); }
 };
@@ -122,6 +124,7 @@ TEST(Postgres, AFullDiskStoresNothingOfAnAppend) {
   std::vector<Draft> drafts(3, kDraft);
   drafts[1].effect = "full";
   const auto refused = store->append(drafts, {});
+  backend.run_sql("DROP FUNCTION heddle.full CASCADE");
   EXPECT_EQ(refused.error().code, Errc::exhausted) << refused.error().message();
   EXPECT_EQ(store->head({}).value().sequence, 1U);
   EXPECT_EQ(store->append_one(kDraft).value(), 2U);
@@ -201,6 +204,7 @@ TEST(Postgres, ABatchIsOneStatementATable) {
   EXPECT_EQ(seen(), "fact 1; 1");
   ASSERT_TRUE(store->append_one(kDraft).ok());
   EXPECT_EQ(seen(), "fact 2, flow 1, flow_index 1, journal 1; 2");
+  backend.run_sql("DROP FUNCTION heddle.see CASCADE; DROP TABLE heddle.seen");
   EXPECT_EQ(store->read({}, {}).value().facts.size(), 102U);
   EXPECT_TRUE(verify(*store).ok());
 }
@@ -341,12 +345,49 @@ TEST(Postgres, NoticesThatItsEndIsGone) {
   backend.index_every = 4;
   const auto store = backend.open();
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(store->append_one(kDraft).ok());
-  backend.run_sql("CREATE TABLE kept AS SELECT * FROM fact; DELETE FROM fact WHERE sequence >= 4");
+  backend.run_sql("CREATE TABLE public.kept AS SELECT * FROM fact; DELETE FROM fact WHERE sequence >= 4");
   for (const auto& refused : {store->read({}, {}).error(), store->head({}).error(), backend.try_open().error()}) {
     EXPECT_EQ(refused.code, Errc::damaged) << refused.message();
   }
-  backend.run_sql("INSERT INTO fact SELECT * FROM kept WHERE sequence >= 4; DROP TABLE kept");
+  backend.run_sql("INSERT INTO fact SELECT * FROM public.kept WHERE sequence >= 4; DROP TABLE public.kept");
   EXPECT_TRUE(verify(*store).ok());
+}
+
+// JRN-9: what runs something when a fact is inserted, shows other rows or is not durable is named, and nothing is read.
+TEST(Postgres, OnlyAJournalsTablesAreAJournal) {
+  struct Case {
+    const char* sql;
+    const char* back;
+    const char* words;
+  };
+  const Case cases[] = {
+      {"CREATE FUNCTION ignore() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+       "CREATE TRIGGER t BEFORE INSERT ON fact FOR EACH ROW EXECUTE FUNCTION ignore()",
+       "DROP FUNCTION ignore CASCADE", "trigger t"},
+      {"CREATE RULE r AS ON INSERT TO fact DO INSTEAD NOTHING", "DROP RULE r ON fact", "rule r"},
+      {"CREATE VIEW v AS SELECT 1", "DROP VIEW v", "relation v"},
+      {"ALTER TABLE body RENAME TO b; CREATE VIEW body AS SELECT * FROM b",
+       "DROP VIEW body; ALTER TABLE b RENAME TO body", "relation b"},
+      {"CREATE INDEX i ON fact (length(payload))", "DROP INDEX i", "relation i"},
+      {"ALTER TABLE fact ALTER body SET DEFAULT 'x'", "ALTER TABLE fact ALTER body DROP DEFAULT", "default of fact"},
+      {"ALTER TABLE fact ADD CONSTRAINT k CHECK (sequence > 0)", "ALTER TABLE fact DROP CONSTRAINT k", "constraint k"},
+      {"ALTER TABLE fact ENABLE ROW LEVEL SECURITY", "ALTER TABLE fact DISABLE ROW LEVEL SECURITY", "relation fact"},
+      {"ALTER TABLE body SET UNLOGGED", "ALTER TABLE body SET LOGGED", "relation body"},
+  };
+  PostgresBackend backend;
+  ASSERT_TRUE(backend.open()->append_one(kDraft).ok());
+  for (const Case& each : cases) {
+    backend.run_sql(each.sql);
+    for (const PostgresMode mode : {PostgresMode::create, PostgresMode::read_only}) {
+      const auto refused = open_postgres(backend.conninfo(), {mode});
+      ASSERT_FALSE(refused.ok()) << each.sql;
+      EXPECT_EQ(refused.error().code, Errc::damaged) << refused.error().message();
+      EXPECT_NE(refused.error().message().find(each.words), std::string::npos) << refused.error().message();
+    }
+    backend.run_sql(each.back);
+    const auto opened = backend.try_open();
+    ASSERT_TRUE(opened.ok()) << each.back << opened.error().message();
+  }
 }
 
 // JRN-1: a journal of a build from before the first release, whose index was another, is one clear error.

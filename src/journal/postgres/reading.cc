@@ -223,15 +223,7 @@ core::Result<void> check_border(Session& session, std::uint64_t indexed, const W
 }
 
 core::Result<std::vector<Fact>> facts_from(Session& session, const HeadRow& end, std::uint64_t from, const Wait& wait) {
-  Query query;
-  query.from = from;
-  query.limit = std::numeric_limits<std::size_t>::max();
-  query.bodies = Bodies::digests_only;
-  PageReader page(query, end);
-  if (page.nothing_to_read()) return std::vector<Fact>();
-  HEDDLE_TRY(scan(session, page, {}, wait));
-  HEDDLE_ASSIGN(Page facts, std::move(page).finish());
-  return std::move(facts.facts);
+  return facts_without_payload(end, from, [&](PageReader& page) { return scan(session, page, {}, wait); });
 }
 
 core::Result<Page> read(Session& session, const Query& query, const Wait& wait) {

@@ -10,6 +10,24 @@ inline constexpr Sql kServerIsSafe =
     " (to_regclass('heddle.journal') IS NOT NULL)::int::bigint,"
     " (to_regclass('heddle.flow_index') IS NOT NULL)::int::bigint";
 
+// The first thing that a journal's schema does not have: another relation than its tables and their keys, one that is
+// not durable or not read whole, and whatever runs something of its owner's when we insert. Empty when there is none.
+inline constexpr Sql kStrangeThing =
+    "SELECT coalesce(min(what), '') FROM ("
+    "SELECT 'relation ' || c.relname AS what FROM pg_class AS c WHERE c.relnamespace = to_regnamespace('heddle') AND"
+    " (c.relname || ' ' || c.relkind::text NOT IN ('journal r', 'fact r', 'body r', 'flow r', 'flow_index r',"
+    " 'journal_pkey i', 'fact_pkey i', 'body_pkey i', 'flow_pkey i', 'flow_index_pkey i') OR c.relpersistence <> 'p'"
+    " OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)"
+    " UNION ALL SELECT 'trigger ' || t.tgname FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid"
+    " WHERE c.relnamespace = to_regnamespace('heddle')"
+    " UNION ALL SELECT 'rule ' || r.rulename FROM pg_rewrite AS r JOIN pg_class AS c ON c.oid = r.ev_class"
+    " WHERE c.relnamespace = to_regnamespace('heddle') AND c.relkind = 'r'"
+    " UNION ALL SELECT 'default of ' || c.relname FROM pg_attrdef AS d JOIN pg_class AS c ON c.oid = d.adrelid"
+    " WHERE c.relnamespace = to_regnamespace('heddle')"
+    " UNION ALL SELECT 'constraint ' || k.conname FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid"
+    " WHERE c.relnamespace = to_regnamespace('heddle') AND k.contype NOT IN ('p', 'n') AND k.conname <> "
+    "'journal_id_check') AS strange";
+
 // Two programs that make the tables at the same time take turns.
 inline constexpr Sql kMakeLock = "SELECT pg_advisory_xact_lock(5209424974101663306)::text";
 inline constexpr Sql kMakeSchema = "CREATE SCHEMA IF NOT EXISTS heddle";

@@ -12,6 +12,9 @@ namespace {
 // Virtual machine steps of SQLite between two looks at the clock and the stop token: about a millisecond.
 constexpr int kProgressSteps = 20000;
 
+// As many looks as a statement of an open that has not recognised the file yet may last: a journal's take none.
+constexpr int kLooksToOpen = 50;
+
 constexpr Sql kRollback = "ROLLBACK";
 
 }  // namespace
@@ -24,11 +27,53 @@ core::Result<std::unique_ptr<Connection>> Connection::open(const std::string& pa
       ::sqlite3_open_v2(path.c_str(), &connection->db_, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                         options.vfs.empty() ? nullptr : options.vfs.c_str());
   if (connection->db_ == nullptr) return core::make_error(core::Errc::exhausted, "open the journal", "out of memory");
+  connection->looks_left_ = kLooksToOpen;
   if (opened != SQLITE_OK) return sqlite_error(connection->db_, opened, "open the journal", path, wait);
+  HEDDLE_TRY(connection->harden());
   ::sqlite3_wal_autocheckpoint(connection->db_, 0);  // JRN-10, checkpoint.h
   ::sqlite3_busy_handler(connection->db_, &Connection::on_busy, connection.get());
   ::sqlite3_progress_handler(connection->db_, kProgressSteps, &Connection::on_progress, connection.get());
   return connection;
+}
+
+// Before anything of the file is read: what is in it is not believed (https://www.sqlite.org/security.html).
+core::Result<void> Connection::harden() {
+  struct Switch {
+    int which;
+    int on;
+  };
+  constexpr Switch switches[] = {
+      {SQLITE_DBCONFIG_DEFENSIVE, 1},   {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0}, {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+      {SQLITE_DBCONFIG_ENABLE_VIEW, 0}, {SQLITE_DBCONFIG_ENABLE_FKEY, 0},    {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
+      {SQLITE_DBCONFIG_DQS_DDL, 0},     {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_RESET_DATABASE, 0},
+      {SQLITE_DBCONFIG_ENABLE_QPSG, 1},
+  };
+  for (const Switch& each : switches) {
+    int now = -1;
+    if (::sqlite3_db_config(db_, each.which, each.on, &now) != SQLITE_OK || now != each.on) {
+      return core::make_error(core::Errc::unsupported, "open the journal",
+                              "this SQLite cannot be told to doubt a file");
+    }
+  }
+  struct Limit {
+    int which;
+    int most;
+  };
+  constexpr Limit limits[] = {
+      {SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxBodyBytes + 2 * kMaxPayloadBytes)},
+      {SQLITE_LIMIT_SQL_LENGTH, 4096},
+      {SQLITE_LIMIT_COLUMN, 32},
+      {SQLITE_LIMIT_EXPR_DEPTH, 30},
+      {SQLITE_LIMIT_COMPOUND_SELECT, 3},
+      {SQLITE_LIMIT_FUNCTION_ARG, 8},
+      {SQLITE_LIMIT_ATTACHED, 0},
+      {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64},
+      {SQLITE_LIMIT_VARIABLE_NUMBER, 16},
+      {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+      {SQLITE_LIMIT_WORKER_THREADS, 0},
+  };
+  for (const Limit& each : limits) ::sqlite3_limit(db_, each.which, each.most);
+  return {};
 }
 
 Connection::~Connection() {
@@ -70,6 +115,7 @@ void Connection::rollback() noexcept {
 }
 
 core::Error Connection::error(int code, std::string_view step) const {
+  if ((code & 0xFF) == SQLITE_INTERRUPT && looks_left_ == 0) return damaged("its tables are more than a journal's");
   static const Wait none;
   return sqlite_error(db_, code, step, path_, wait_ == nullptr ? none : *wait_);
 }
@@ -103,7 +149,12 @@ int Connection::on_busy(void* self, int attempts) noexcept {
 }
 
 int Connection::on_progress(void* self) noexcept {
-  const Wait* const wait = static_cast<Connection*>(self)->wait_;
+  auto* const connection = static_cast<Connection*>(self);
+  if (connection->looks_left_ != kNoEnd && connection->looks_left_-- == 0) {
+    connection->looks_left_ = 0;
+    return 1;
+  }
+  const Wait* const wait = connection->wait_;
   return wait != nullptr && (wait->stop.stop_requested() || wait->deadline.passed()) ? 1 : 0;
 }
 
@@ -144,6 +195,12 @@ Statement& Statement::null(int index) {
 
 core::Result<bool> Statement::step() {
   const int code = ::sqlite3_step(statement_.get());
+  // SQLite compiles a statement anew for a schema that has changed, whatever that is now. What was written is rolled
+  // back with the transaction.
+  if (::sqlite3_stmt_status(statement_.get(), SQLITE_STMTSTATUS_REPREPARE, 0) != 0) {
+    ::sqlite3_reset(statement_.get());
+    return connection_->damaged("its tables were changed while it was open");
+  }
   if (code == SQLITE_ROW) return true;
   core::Result<bool> result(false);
   if (code != SQLITE_DONE) {

@@ -29,7 +29,7 @@ class Statement {
   Statement& integer(int index, std::int64_t value);
   Statement& null(int index);
 
-  /// True when there is a row.
+  /// True when there is a row. Errc::damaged when the tables are not those any more for which it was prepared.
   [[nodiscard]] core::Result<bool> step();
   /// To its end, for statements without rows.
   [[nodiscard]] core::Result<void> run();
@@ -78,6 +78,10 @@ class Connection {
   /// (checkpoint.h says why).
   [[nodiscard]] core::Result<void> checkpoint();
 
+  /// Until `recognised` statements may take as many steps as looking at a journal's few tables does, and no more: what
+  /// is in the file may make them endless.
+  void recognised() noexcept { looks_left_ = kNoEnd; }
+
   /// How long the statements that follow wait for locks, and when reading ones give up.
   void set_wait(const Wait* wait) noexcept { wait_ = wait; }
 
@@ -86,7 +90,11 @@ class Connection {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
+  static constexpr int kNoEnd = -1;
+
   explicit Connection(std::string path) : path_(std::move(path)) {}
+
+  core::Result<void> harden();
 
   static int on_commit(void* self, sqlite3* db, const char* name, int frames) noexcept;
   static int on_busy(void* self, int attempts) noexcept;
@@ -96,6 +104,7 @@ class Connection {
   sqlite3* db_ = nullptr;
   const Wait* wait_ = nullptr;
   int log_frames_ = 0;
+  int looks_left_ = kNoEnd;  // of the progress handler's, while the file is not recognised
 };
 
 /// The statements of a scope wait as `wait` says; afterwards they do not wait.

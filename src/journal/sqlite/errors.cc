@@ -4,6 +4,7 @@
 #include <string>
 
 #include "files.h"
+#include "heddle/core/text.h"
 
 namespace heddle::journal {
 namespace {
@@ -35,6 +36,9 @@ int errno_of(sqlite3* db, int code) {
   return found && vfs->xGetLastError != nullptr ? vfs->xGetLastError(vfs, 0, nullptr) : 0;
 }
 
+// SQLite quotes names of the file.
+std::string words_of(sqlite3* db) { return core::printable_line(core::bound_text(::sqlite3_errmsg(db), 200)); }
+
 bool no_room(int sys_errno) { return sys_errno == ENOSPC || sys_errno == EDQUOT; }
 
 }  // namespace
@@ -49,7 +53,7 @@ core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::stri
     const Use use = ::sqlite3_db_readonly(db, "main") == 1 ? Use::read : Use::write;
     std::string what = file_in_the_way(path, use);
     const bool found = !what.empty();
-    if (!found) what = where + ": " + ::sqlite3_errmsg(db) + "; see the permissions of the file and its folder";
+    if (!found) what = where + ": " + words_of(db) + "; see the permissions of the file and its folder";
     core::Error result = core::make_error(Errc::system, step, what);
     result.sys_errno = ::sqlite3_system_errno(db);
     if (found && result.sys_errno == 0) result.sys_errno = EACCES;
@@ -70,22 +74,21 @@ core::Error sqlite_error(sqlite3* db, int code, std::string_view step, std::stri
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return error(Errc::damaged, "the file is no journal or is damaged (" + std::string(::sqlite3_errmsg(db)) +
-                                      "); restore it from a copy");
+      return error(Errc::damaged,
+                   "the file is no journal or is damaged (" + words_of(db) + "); restore it from a copy");
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
       return not_permitted();
     case SQLITE_TOOBIG:
-      return error(Errc::too_large, ::sqlite3_errmsg(db));
+      return error(Errc::too_large, words_of(db));
     default: {
       // Statements that do not compile any more (SQLITE_ERROR) mean that the tables are not the journal's.
       if ((code & 0xFF) == SQLITE_ERROR || (code & 0xFF) == SQLITE_CONSTRAINT || (code & 0xFF) == SQLITE_MISMATCH) {
-        return error(Errc::damaged,
-                     "its tables are not those of a journal (" + std::string(::sqlite3_errmsg(db)) + ")");
+        return error(Errc::damaged, "its tables are not those of a journal (" + words_of(db) + ")");
       }
       const int sys_errno = errno_of(db, code);
-      core::Error result = core::make_error(Errc::system, step, file_of(code, path) + ": " + ::sqlite3_errmsg(db));
+      core::Error result = core::make_error(Errc::system, step, file_of(code, path) + ": " + words_of(db));
       if (no_room(sys_errno)) {
         result = core::make_error(Errc::exhausted, step, file_of(code, path) + "; make room and try again");
       }

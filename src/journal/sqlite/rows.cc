@@ -1,7 +1,5 @@
 #include "rows.h"
 
-#include <limits>
-
 #include "heddle/journal/core/flow_index.h"
 
 namespace heddle::journal {
@@ -109,18 +107,12 @@ core::Result<void> take_rows(Statement& rows, PageReader& page, const PageReader
 }  // namespace
 
 core::Result<std::vector<Fact>> facts_from(Statement& statement, const HeadRow& end, std::uint64_t from) {
-  Query query;
-  query.from = from;
-  query.limit = std::numeric_limits<std::size_t>::max();
-  query.bodies = Bodies::digests_only;
-  PageReader page(query, end);
-  if (page.nothing_to_read()) return std::vector<Fact>();
-  statement.integer(1, static_cast<std::int64_t>(page.first_row()));
-  const auto taken = take_rows(statement, page, {});
-  statement.reset();
-  if (!taken.ok()) return taken.error();
-  HEDDLE_ASSIGN(Page facts, std::move(page).finish());
-  return std::move(facts.facts);
+  return facts_without_payload(end, from, [&](PageReader& page) {
+    statement.integer(1, static_cast<std::int64_t>(page.first_row()));
+    auto taken = take_rows(statement, page, {});
+    statement.reset();
+    return taken;
+  });
 }
 
 core::Result<std::unique_ptr<Reader>> Reader::make(std::unique_ptr<Connection> connection) {

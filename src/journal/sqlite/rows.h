@@ -36,7 +36,7 @@ inline constexpr Sql kInsertBody = "INSERT INTO body (digest, text) VALUES (?1, 
 /// Runs `kReadBorder`: Errc::damaged when the index does not go as far as `indexed`.
 [[nodiscard]] core::Result<void> check_border(Statement& statement, std::uint64_t indexed);
 
-/// Runs `kScan`: all facts from `from` on, checked, without their bodies.
+/// Runs `kScan`: all facts from `from` on, checked, without their payloads and bodies.
 [[nodiscard]] core::Result<std::vector<Fact>> facts_from(Statement& statement, const HeadRow& end, std::uint64_t from);
 
 /// A connection that reads. Used by one thread at a time.

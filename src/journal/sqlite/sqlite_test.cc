@@ -52,6 +52,8 @@ class SqliteBackend final : public Backend {
   }
   void run_sql(const std::string& sql) override { testing::run_sql(folder_.file(), sql); }
   std::string blob_of_hex(const std::string& hex) override { return "x'" + hex + "'"; }
+  std::string text_of_hex(const std::string& hex) override { return "CAST(x'" + hex + "' AS TEXT)"; }
+  [[nodiscard]] bool keeps_any_bytes() const override { return true; }
   [[nodiscard]] bool knows_its_end() const override { return true; }
 
  private:

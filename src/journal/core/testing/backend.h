@@ -21,15 +21,23 @@ class Backend {
   virtual void run_sql(const std::string& sql) = 0;
   /// A blob in the store's SQL, of bytes in hex.
   virtual std::string blob_of_hex(const std::string& hex) = 0;
-  std::string blob(std::string_view bytes) {
+  std::string blob(std::string_view bytes) { return blob_of_hex(hex_of(bytes)); }
+  /// Likewise a text, of bytes in hex.
+  virtual std::string text_of_hex(const std::string& hex) = 0;
+  std::string text(std::string_view bytes) { return text_of_hex(hex_of(bytes)); }
+  /// Can the store's texts be any bytes? Or well-formed ones without NUL alone.
+  [[nodiscard]] virtual bool keeps_any_bytes() const = 0;
+  /// Does table `journal` always say which fact is the last one? Or does it name one that must be there.
+  [[nodiscard]] virtual bool knows_its_end() const = 0;
+
+ private:
+  static std::string hex_of(std::string_view bytes) {
     std::string hex;
     for (const char byte : bytes) {
       for (const int shift : {4, 0}) hex += "0123456789abcdef"[(static_cast<unsigned char>(byte) >> shift) & 15];
     }
-    return blob_of_hex(hex);
+    return hex;
   }
-  /// Does table `journal` always say which fact is the last one? Or does it name one that must be there.
-  [[nodiscard]] virtual bool knows_its_end() const = 0;
 };
 
 /// Defined once in each test program.

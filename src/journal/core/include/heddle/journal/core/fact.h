@@ -42,6 +42,7 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
 [[nodiscard]] Time now();
 
 inline constexpr std::size_t kMaxNameBytes = 512;
+inline constexpr std::size_t kMaxKindBytes = 64;
 inline constexpr std::size_t kMaxPayloadBytes = std::size_t{64} << 10;
 /// A payload or body may nest this deep: what Heddle wraps around a value comes on top of core::kMaxJsonDepth.
 inline constexpr std::size_t kMaxFactDepth = core::kMaxJsonDepth + 24;
@@ -60,6 +61,15 @@ struct Draft {
 /// Errc::malformed or too_large when a draft cannot be stored as it is: ids are well-formed UTF-8 without NUL,
 /// payload and body are JSON. Builders in facts.h make drafts that always can.
 [[nodiscard]] core::Result<void> check_draft(const Draft& draft);
+
+/// What a writer keeps to and every reader checks of a stored fact, besides its checksum: a journal may come from
+/// anybody (JRN-9). They say what is wrong ("its payload is not a JSON object") or give nothing.
+/// Flow's and effect's ids, the kind's name, the time: of every fact that a reader passes.
+[[nodiscard]] std::optional<std::string> broken_rule(std::string_view flow, std::string_view effect,
+                                                     std::string_view kind, Time time);
+/// Payload: of every fact that a reader gives out.
+[[nodiscard]] std::optional<std::string> broken_rule_of_payload(std::string_view payload);
+[[nodiscard]] std::optional<std::string> broken_rule_of_body(std::string_view body);
 
 struct Body {
   Digest digest;

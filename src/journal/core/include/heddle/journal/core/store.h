@@ -43,6 +43,9 @@ inline constexpr std::uint32_t kIndexEvery = 256;
 
 enum class Bodies : std::uint8_t { load, digests_only };
 
+/// A page ends when its facts have so many bytes, too: of a few facts with large bodies one journal may have many.
+inline constexpr std::size_t kMaxPageBytes = std::size_t{32} << 20;
+
 /// What to read. Absent conditions hold for every fact. Reading a flow uses an index, and looks through the facts that
 /// are newer than it, fewer than kIndexEvery; everything else reads all facts from `from` on and passes over those that
 /// do not match. Both notice when a fact is missing.
@@ -52,7 +55,7 @@ struct Query {
   std::vector<Kind> kinds;    ///< any of these; empty: all, unknown ones too
   std::optional<Time> since;  ///< not before
   std::optional<Time> until;  ///< before
-  std::size_t limit = 1000;   ///< facts in one page, at least 1
+  std::size_t limit = 1000;   ///< facts in one page, at least 1; a page may have fewer although it is not the end
   Bodies bodies = Bodies::load;
 };
 

@@ -159,7 +159,7 @@ class PageReader {
   /// After the last row that the index names, unless the page is full. `facts_of_flow`: its count in table `flow`.
   [[nodiscard]] core::Result<void> end_of_index(std::uint64_t facts_of_flow);
   [[nodiscard]] std::uint64_t first_row() const;
-  [[nodiscard]] bool full() const { return page_.facts.size() >= limit_; }
+  [[nodiscard]] bool full() const { return page_.facts.size() >= limit_ || bytes_ >= kMaxPageBytes; }
 
   /// After the last row.
   [[nodiscard]] core::Result<Page> finish() &&;
@@ -169,16 +169,23 @@ class PageReader {
   [[nodiscard]] core::Result<void> check_scanned_row(const FactRow& row) const;
   [[nodiscard]] core::Result<void> check_ordinal(const FactRow& row);
   [[nodiscard]] bool matches(const FactRow& row, Kind kind) const;
+  [[nodiscard]] core::Result<std::string> text_of_body(const FactRow& row, const Digest& digest, const BodyOf& body_of);
 
   const Query& query_;
   HeadRow end_;
   std::uint64_t from_;
   std::size_t limit_;
+  std::size_t bytes_ = 0;  // of what the page holds
   bool in_index_;
   std::uint64_t last_sequence_ = 0;            // of the row taken last, of the index or of the scan
   Digest last_checksum_;                       // of the fact before the row that is to be checked
   std::optional<std::uint64_t> last_ordinal_;  // of the fact of the flow taken last; nothing: any may come
   Page page_;
 };
+
+/// All facts from `from` on, checked, for `Sequencer::learn`: without their payloads and bodies, which memory need not
+/// hold. `scan` hands a page's rows over.
+[[nodiscard]] core::Result<std::vector<Fact>> facts_without_payload(
+    const HeadRow& end, std::uint64_t from, const std::function<core::Result<void>(PageReader&)>& scan);
 
 }  // namespace heddle::journal
