@@ -12,8 +12,9 @@ namespace {
 using nlohmann::json;
 using Child = SchemaNode::Child;
 
-constexpr std::size_t kMaxPatterns = 64;  // distinct ones; each may keep Pattern::kMaxMemory
-constexpr int kMaxChain = 200;            // schemas for the same part of a value, one within the other
+constexpr std::size_t kMaxPatterns = 64;       // distinct ones; each may keep Pattern::kMaxMemory
+constexpr std::size_t kMaxPrograms = 100'000;  // instructions of all of them, which is what compiling them takes
+constexpr int kMaxChain = 200;                 // schemas for the same part of a value, one within the other
 
 core::Error refused(const std::string& why) {
   return core::make_error(core::Errc::malformed, "read a shape (JSON Schema, draft 7)", core::bound_text(why));
@@ -284,6 +285,8 @@ class Reader {
     }
     auto compiled = Pattern::compile(text);
     if (!compiled.ok()) return wrong(place, compiled.error().context);
+    programs_ += compiled.value().program_size();
+    if (programs_ > kMaxPrograms) return wrong(place, "its regular expressions are too large together; shorten them");
     patterns_.emplace(text, compiled.value());
     return compiled;
   }
@@ -341,6 +344,7 @@ class Reader {
   std::vector<Unread> unread_;
   std::map<const json*, Child> known_;
   std::map<std::string, Pattern> patterns_;
+  std::size_t programs_ = 0;
   std::map<const SchemaNode*, Mark> marks_;
 };
 

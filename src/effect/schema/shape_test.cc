@@ -256,13 +256,15 @@ TEST(Shape, NamesThePatternThatItRefuses) {
   const auto shape = Shape::compile(R"x({"properties":{"a":{"items":{"pattern":"^(?!x)"}}}})x");
   EXPECT_NE(shape.error().context.find("#/properties/a/items/pattern"), std::string::npos) << shape.error().message();
   EXPECT_NE(shape.error().context.find("^(?!x)"), std::string::npos);
-  const auto with = [](int patterns) {
+  const auto with = [](int patterns, const std::string& pattern) {
     std::string schema = R"({"patternProperties":{"":true)";
-    for (int i = 1; i < patterns; ++i) schema += ",\"a{" + std::to_string(i) + "}\":true";
+    for (int i = 1; i < patterns; ++i) schema += ",\"" + pattern + "{" + std::to_string(i) + "}\":true";
     return Shape::compile(schema + "}}");
   };
-  EXPECT_TRUE(with(64).ok());
-  EXPECT_FALSE(with(65).ok());
+  EXPECT_TRUE(with(64, "a").ok());
+  EXPECT_NE(with(65, "a").error().context.find("more than 64 regular expressions"), std::string::npos);
+  EXPECT_TRUE(with(12, R"(\\p{L})").ok());
+  EXPECT_NE(with(30, R"(\\p{L})").error().context.find("too large together"), std::string::npos);
 }
 
 }  // namespace
