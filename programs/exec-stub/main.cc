@@ -152,6 +152,11 @@ Exit run() {
   wire::Channel& channel = adopted.value();
   Words words;
   if (!read_words(words)) return fail(channel, "read the program's arguments", EINVAL, Exit::bad_order);
+  // Before the filter, which does not let it through. Until its own end the stub is the parent of what the program
+  // leaves; then the supervisor is, and ends it.
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+    return fail(channel, "keep the program's orphans", errno, Exit::not_confined);
+  }
   const jail::Failure failure = jail::load_filter_only();
   if (failure.step != jail::Step::none) {
     return fail(channel, jail::step_name(failure.step), failure.error, Exit::not_confined);

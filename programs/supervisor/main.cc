@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
   if (::fcntl(jail::kControlFd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(jail::kHostFd, F_SETFD, FD_CLOEXEC) != 0) {
     return kInterface;
   }
+  // What a guest leaves falls to this process (strays.h).
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return kInterface;
   raise_descriptor_limit();
   empty_bounding_set();
   supervisor::Supervisor supervisor{core::Fd(jail::kControlFd), core::Fd(jail::kHostFd)};

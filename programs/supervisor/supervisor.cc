@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -12,6 +13,7 @@
 #include "heddle/jail/confine/confine.h"
 #include "heddle/jail/confine/notify.h"
 #include "heddle/jail/launch/group_control.h"
+#include "strays.h"
 
 namespace heddle::supervisor {
 namespace {
@@ -57,6 +59,13 @@ core::Fd mounts_of(pid_t guest) {
   return core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
+// The one process that a guest is by default cannot.
+bool may_fork(const jail::SpawnPlan& plan) {
+  return std::none_of(plan.limits.begin(), plan.limits.end(), [](const jail::ResourceLimit& limit) {
+    return limit.resource == RLIMIT_NPROC && limit.value <= 1;
+  });
+}
+
 }  // namespace
 
 core::Result<void> Supervisor::watch(const core::Fd& fd, std::uint64_t key) {
@@ -74,7 +83,8 @@ core::Result<void> Supervisor::run() {
   HEDDLE_TRY(watch(host_.fd(), kHostKey));
   for (;;) {
     epoll_event event{};
-    const int patience = remove_dying() ? -1 : kDyingMilliseconds;
+    const bool removed = remove_dying();
+    const int patience = sweep() && removed ? -1 : kDyingMilliseconds;
     const bool idle = left_open_.empty() && all_ready();
     const int ready = ::epoll_wait(epoll_.get(), &event, 1, idle ? patience : kQuietMilliseconds);
     if (ready == 0 || left_open_.size() > kMostLeftOpen) left_open_.clear();
@@ -163,6 +173,9 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   const std::uint64_t id = next_id_++;
   Guest& guest = guests_[id];
   guest.process = std::move(spawned.child);
+  guest.pid = spawned.pid;
+  guest.leaves = !spawned.namespaces.has(jail::Namespace::pid) && may_fork(plan);
+  guest.identity = plan.identity;
   if (plan.notify.order != jail::NotifyOrder::off) {
     guest.notifier = jail::Notifier(std::move(plan.notify), spawned.pid, std::move(notify_socket));
     // Before all else: the guest waits for it with its filter.
@@ -340,6 +353,11 @@ void Supervisor::look_at(std::uint64_t id) {
   Guest& guest = found->second;
   if (guest.ending.state == jail::Ending::State::alive) guest.ending = jail::reap(guest.process);
   if (guest.ending.state == jail::Ending::State::alive) return;
+  if (guest.leaves) {
+    // Before its end is told to the host, which may then give the user to another guest.
+    if (guest.identity) kill_all_of(*guest.identity);
+    sweeps_ = kDyingTries;
+  }
   guest.ending.denial_quota = guest.notifier.quota_spent();
   for (const core::Fd* fd : {&guest.notifier.socket(), &guest.notifier.listener()}) {
     if (fd->valid()) unwatch(*fd);
@@ -367,6 +385,20 @@ bool Supervisor::remove_dying() {
   return dying_.empty();
 }
 
+// What is not gone after all tries hangs in the kernel, or is not this process's to end.
+bool Supervisor::sweep() {
+  if (sweeps_ == 0) return true;
+  std::vector<pid_t> kept;
+  for (const auto& [id, guest] : guests_) {
+    if (guest.ending.state == jail::Ending::State::alive) kept.push_back(guest.pid);
+  }
+  for (const Kind& kind : kinds_) {
+    if (kind.child) kept.push_back(kind.child->pid());
+  }
+  sweeps_ = end_strays(kept) ? 0 : sweeps_ - 1;
+  return sweeps_ == 0;
+}
+
 void Supervisor::end_all() {
   for (Kind& kind : kinds_) {
     kind.child.reset();
@@ -381,11 +413,16 @@ void Supervisor::end_all() {
     while (guest.ending.state == jail::Ending::State::alive) {
       (void)guest.process.wait_exit(core::Deadline::never());
       guest.ending = jail::reap(guest.process);
+      if (!guest.leaves) continue;
+      if (guest.identity) kill_all_of(*guest.identity);
+      sweeps_ = kDyingTries;
     }
   }
   for (auto& [id, guest] : guests_) give_up(std::move(guest.group));
   guests_.clear();
-  for (int tries = 0; tries < kDyingTries && !remove_dying(); ++tries) {
+  for (int tries = 0; tries < kDyingTries; ++tries) {
+    const bool removed = remove_dying();
+    if (sweep() && removed) break;
     const timespec pause{0, kDyingMilliseconds * 1'000'000L};
     ::nanosleep(&pause, nullptr);
   }

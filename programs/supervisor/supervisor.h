@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "heddle/core/fd.h"
@@ -37,6 +38,9 @@ class Supervisor {
     jail::ControlGroup group;
     core::Fd mounts;         // its mount namespace
     bool forgotten = false;  // closed by the host before its end was seen
+    pid_t pid = 0;
+    bool leaves = false;                    // may leave processes that no pid namespace ends
+    std::optional<std::uint32_t> identity;  // its own user, where it has one
   };
 
   // A kind of guest that a child is kept ready for.
@@ -82,6 +86,8 @@ class Supervisor {
   void look_at(std::uint64_t id);
   void give_up(jail::ControlGroup group);
   [[nodiscard]] bool remove_dying();
+  /// True when no ended guest has left a process, as far as is known.
+  [[nodiscard]] bool sweep();
   void end_all();
 
   core::Fd control_;
@@ -92,6 +98,7 @@ class Supervisor {
   std::map<std::uint64_t, Guest> guests_;
   std::vector<Kind> kinds_;
   std::vector<core::Fd> left_open_;  // of ended guests, to be closed when nothing is asked for
+  int sweeps_ = 0;                   // looks for what ended guests have left that are still to be made
   std::uint64_t next_id_ = 1;
 };
 

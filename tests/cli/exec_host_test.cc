@@ -1,12 +1,14 @@
-// heddle exec: what the programs that people run do with what is refused for the sake of the host's user.
+// heddle exec: what a program must not do to its host's user, and how the programs that people run take it.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "process.h"
+#include "tests/support/processes.h"
 
 namespace heddle::test {
 namespace {
@@ -17,25 +19,71 @@ class ExecHost : public ::testing::Test {
  protected:
   ExecHost() {
     fs::permissions(folder_.path(""), fs::perms(0755));
-    fs::create_directory(folder_.path("work"));
+    for (const char* folder : {"work", "bin"}) fs::create_directory(folder_.path(folder));
     fs::permissions(folder_.path("work"), fs::perms(0777));  // as root the program is a user of its own
+    fs::permissions(folder_.path("bin"), fs::perms(0755));
     folder_.write("work/file", "content\n");
     fs::permissions(folder_.path("work/file"), fs::perms(0666));
+    fs::copy_file("/usr/bin/sleep", folder_.path("bin/hidden"));
+  }
+  [[nodiscard]] Launch launch(const std::string& policy, const std::string& script) const {
+    const std::string bin = folder_.path("bin");
+    const std::string text = "profile = \"program\"\nallow_exec = true\n" + policy +
+                             "paths.execute = [\"/usr/bin\", \"" + bin + "\"]\nenvironment.PATH = \"/usr/bin:" + bin +
+                             "\"\n";
+    return {HEDDLE_COMMAND,
+            {"exec", "--explain", "--policy", folder_.write("policy.toml", text), "--", "/usr/bin/sh", "-c", script}};
   }
   [[nodiscard]] Ended exec(const std::string& policy, const std::string& script) const {
-    const std::string text = "profile = \"program\"\nallow_exec = true\nnamespaces = \"if_available\"\n" + policy +
-                             "paths.execute = [\"/usr/bin\"]\nenvironment.PATH = \"/usr/bin\"\n";
-    return run(
-        {HEDDLE_COMMAND,
-         {"exec", "--explain", "--policy", folder_.write("policy.toml", text), "--", "/usr/bin/sh", "-c", script}});
+    return run(launch("namespaces = \"if_available\"\n" + policy, script));
   }
   [[nodiscard]] std::string grant(const char* list) const {
     return "paths." + std::string(list) + " = [\"" + folder_.path("work") + "\"]\n";
   }
+  // Their program is the test's own, so that they are found whoever their parents are.
+  [[nodiscard]] std::vector<pid_t> hidden() const { return running_below(folder_.path("bin")); }
+
   Folder folder_;
 };
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+constexpr const char* kNoNamespaces = "namespaces = \"off\"\ncontrol_groups = \"off\"\n";
+
+// One in the same session, one in its own, and one whose parents are gone. Each says that it is there.
+constexpr const char* kLeave =
+    "sh -c 'echo up; exec hidden 1000' & setsid sh -c 'echo up; exec hidden 1001' & "
+    "(setsid sh -c 'sh -c \"echo up; exec hidden 1002\" &' &); ";
+
+void expect_three(Process& process) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(process.line(), "up");
+}
+
+// JAIL-12: with neither namespaces nor groups, whichever way it ends.
+TEST_F(ExecHost, NothingIsLeftWithoutNamespaces) {
+  const Ended ended = run(launch(kNoNamespaces, std::string(kLeave) + "sleep 1; exit 5"));
+  EXPECT_EQ(ended.code, 5) << ended.err;
+  EXPECT_EQ(ended.out, "up\nup\nup\n");
+  EXPECT_TRUE(gone_within(hidden(), std::chrono::seconds(1)));
+  for (const auto& [signal, code] : {std::pair{SIGTERM, 130}, std::pair{SIGKILL, 128 + SIGKILL}}) {
+    Process process(launch(kNoNamespaces, std::string(kLeave) + "sleep 1000"));
+    expect_three(process);
+    process.signal(signal);
+    EXPECT_EQ(process.finish().code, code);
+    EXPECT_TRUE(gone_within(hidden(), std::chrono::seconds(10))) << signal;
+  }
+}
+
+// The control: free they live on.
+TEST_F(ExecHost, ControlTheyAreLeftWithoutAJail) {
+  const std::string path = "PATH=$PATH:" + folder_.path("bin") + "; export PATH; ";
+  Process process({"/usr/bin/sh", {"-c", path + kLeave + "exit 5"}});
+  expect_three(process);
+  ::usleep(1'000'000);
+  EXPECT_EQ(hidden().size(), 3U);
+  for (const pid_t pid : hidden()) ::kill(pid, SIGKILL);
+  EXPECT_EQ(process.finish().code, 5);
+}
 
 // JAIL-20: refused and explained; with what the explanation says it works.
 TEST_F(ExecHost, ALockNeedsSomethingToWrite) {
@@ -58,7 +106,7 @@ TEST_F(ExecHost, TailFollowsWithoutWatching) {
   EXPECT_EQ(followed.out, "content\nmore\n") << followed.err;
 }
 
-// JAIL-19: attributes are what a file system does not have, which nobody takes for a failure. Control: the same free.
+// JAIL-19: attributes are what a file system does not have, which nobody takes for a failure.
 TEST_F(ExecHost, ListsAndCopiesWithoutAttributes) {
   const std::string script = "ls -l " + folder_.path("work") + " && cp -r --preserve=xattr,links " +
                              folder_.path("work/file") + " " + folder_.path("work/copy");

@@ -118,6 +118,8 @@ Prepared::Made Prepared::make(const NamespaceOrder& order, std::optional<std::ui
   return {std::unique_ptr<Prepared>(new Prepared(std::move(state))), {}};
 }
 
+pid_t Prepared::pid() const noexcept { return state_->pid; }
+
 bool Prepared::fits(const SpawnPlan& plan) const noexcept {
   return plan.confinement == Confinement::guest && plan.namespaces == state_->orders.namespaces &&
          plan.identity.value_or(0) == state_->orders.identity;

@@ -5,6 +5,8 @@
 // and with the same failures as in spawn(): limits, Landlock, capabilities, execve (JAIL-11).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +32,9 @@ class Prepared {
 
   /// Whether its namespaces and its user are those of the plan. The group is the caller's to compare.
   [[nodiscard]] bool fits(const SpawnPlan& plan) const noexcept;
+
+  /// As long as it waits, or has been started, and was not reaped.
+  [[nodiscard]] pid_t pid() const noexcept;
 
   /// As spawn(), for a plan that fits and names no group. Nothing, and a plan that is as good as before, when that is
   /// left to spawn(): the child had been ended by somebody else or never got its orders. To be called once.

@@ -1,0 +1,122 @@
+#include "strays.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "heddle/core/fd.h"
+
+namespace heddle::supervisor {
+namespace {
+
+constexpr int kLooks = 16;
+constexpr std::size_t kMostChildren = 1U << 20;  // bytes of their numbers
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+// proc_pid_stat(5), field 4. The name in field 2 may hold anything.
+pid_t parent_of(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[512] = {};
+  if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
+  const char* const name_end = std::strrchr(text, ')');
+  int parent = 0;
+  char state = 0;
+  if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d", &state, &parent) != 2) return 0;
+  return parent;
+}
+
+// All processes, the youngest first: one that forks and ends, again and again, is the youngest when it is listed and
+// soon no more.
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> pids;
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc"));
+  if (!folder) return pids;
+  while (const dirent* const entry = ::readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (problem == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  std::sort(pids.rbegin(), pids.rend());
+  return pids;
+}
+
+// A child's number stays its own until this process, and nobody else, has reaped it.
+bool end_one(pid_t pid) {
+  if (::kill(pid, SIGKILL) != 0) return false;
+  siginfo_t info{};
+  (void)::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | __WALL);  // or at the next look
+  return true;
+}
+
+// Where the kernel lists a process's children (CONFIG_PROC_CHILDREN), and where one has to look at all processes.
+unsigned look(const std::vector<pid_t>& kept) {
+  unsigned found = 0;
+  const auto judge = [&](pid_t pid) {
+    if (std::find(kept.begin(), kept.end(), pid) == kept.end() && end_one(pid)) ++found;
+  };
+  const core::Fd list(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
+  if (list.valid()) {
+    const auto text = core::read_all(list, kMostChildren);
+    if (!text.ok()) return 1;
+    const char* at = text.value().data();
+    const char* const end = at + text.value().size();
+    for (pid_t pid = 0; at < end; ++at) {
+      const auto [next, problem] = std::from_chars(at, end, pid);
+      if (problem != std::errc()) break;
+      judge(pid);
+      at = next;
+    }
+    return found;
+  }
+  const pid_t self = ::getpid();
+  for (const pid_t pid : all_processes()) {
+    if (parent_of(pid) == self) judge(pid);
+  }
+  return found;
+}
+
+}  // namespace
+
+bool end_strays(const std::vector<pid_t>& kept) {
+  for (int looks = 0; looks < kLooks; ++looks) {
+    if (look(kept) == 0) return true;
+  }
+  return false;
+}
+
+// Without capabilities, which a change of user does not take from everybody (capabilities(7), securebits): with them
+// the signal would reach all of the machine.
+void kill_all_of(std::uint32_t user) {
+  const pid_t child = ::fork();
+  if (child < 0) return;
+  if (child == 0) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+    const bool alone =
+        user != 0 && ::syscall(SYS_setresuid, user, user, user) == 0 && ::syscall(SYS_capset, &header, none) == 0;
+    if (alone) ::kill(-1, SIGKILL);
+    ::_exit(0);
+  }
+  while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace heddle::supervisor
