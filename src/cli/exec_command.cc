@@ -34,21 +34,25 @@ constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a 
 
 struct Built {
   jail::ProgramGrants grants;
-  jail::Policy policy;
+  std::optional<jail::Policy> policy;  // none: grants.ungranted()
 };
 
 core::Result<Built> build(const jail::Program& stub, FoundProgram program, const jail::ProgramNeeds& needs) {
-  HEDDLE_ASSIGN(auto grants, jail::ProgramGrants::open(std::move(program.fd), std::move(program.path), needs));
+  HEDDLE_ASSIGN(auto grants, jail::ProgramGrants::open(
+                                 {std::move(program.fd), std::move(program.path), std::move(program.name)}, needs));
+  if (grants.ungranted()) return Built{std::move(grants), std::nullopt};
   HEDDLE_ASSIGN(auto policy, jail::UnsafePolicy::program(stub, grants, needs));
   return Built{std::move(grants), std::move(policy)};
 }
 
 // What the stub reads: the number of arguments, the arguments, the first as it was typed, the environment, a NUL after
 // each.
-std::string words_of(const ExecOptions& options, const jail::ProgramFile& policy) {
-  std::string words = std::to_string(options.command.size());
+std::string words_of(const ExecOptions& options, const jail::ProgramGrants& granted, const jail::ProgramFile& policy) {
+  std::vector<std::string> arguments = granted.leading();
+  arguments.insert(arguments.end(), options.command.begin() + (arguments.empty() ? 0 : 1), options.command.end());
+  std::string words = std::to_string(arguments.size());
   words += '\0';
-  for (const std::string& argument : options.command) (words += argument) += '\0';
+  for (const std::string& argument : arguments) (words += argument) += '\0';
   for (const std::string& variable : policy.environment) (words += variable) += '\0';
   return words;
 }
@@ -91,11 +95,16 @@ class Execution {
     }
     HEDDLE_ASSIGN(const Built built, std::move(building_result));
     report_.emplace(policy_, options_.policy, built.grants);
+    if (const auto& interpreter = built.grants.ungranted()) {
+      complain(fmt::format("{} is a script (#!), and its interpreter needs a grant like any program: {}", path,
+                           report_->interpreter_line(interpreter->path())));
+      return kExitNoProgram;
+    }
     HEDDLE_ASSIGN(jail::Supervisor supervisor, std::move(started));
     HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(built.grants));
     HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
     HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
-    HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(built.policy, stub, {}, std::move(ends.second), descriptors));
+    HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(*built.policy, stub, {}, std::move(ends.second), descriptors));
     descriptors.clear();  // the guest's ends of the pipes are the guest's alone
     HEDDLE_TRY(await_ready(channel, guest));
     if (options_.explain == Explain::yes) {
@@ -123,7 +132,7 @@ class Execution {
     std::vector<core::Fd> list;
     HEDDLE_ASSIGN(core::Fd copy, granted.program().duplicate());
     list.push_back(std::move(copy));
-    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(options_, policy_)));
+    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(options_, granted, policy_)));
     list.push_back(std::move(words));
     core::Fd folder(::open(policy_.working_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder.valid()) return core::system_error("open working_directory", policy_.working_directory);
@@ -276,6 +285,7 @@ class Execution {
 
   void explain(const jail::AppliedPolicy& applied, const jail::ProgramGrants& granted) const {
     for (const std::string& line : jail::to_lines(applied)) complain("applied: " + line);
+    for (const jail::ProgramGrants::Called& script : granted.scripts()) complain("applied: script: " + script.path);
     complain("applied: program: " + granted.program_path());
     if (granted.loader()) complain("applied: its interpreter, by itself: " + granted.loader()->path());
     complain(

@@ -119,6 +119,11 @@ std::string ExecReport::list_line(Access access, const std::vector<std::string>&
   return fmt::format("under [paths] in {}: {} = [{}]", file_, list_name(access), list);
 }
 
+// Without allow_exec too: no other program is started by it.
+std::string ExecReport::interpreter_line(const std::string& path) const {
+  return writable(path) ? list_line(Access::execute, {path}) : "its name cannot be written in TOML";
+}
+
 std::string ExecReport::grant_line(Access access, const std::string& path) {
   if (!writable(path)) return "a folder above it, under [paths]: its name cannot be written in TOML";
   std::vector<std::string>& wanted = wanted_[access];

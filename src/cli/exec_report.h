@@ -28,6 +28,9 @@ class ExecReport {
   /// Of what the control group counted; where there is none, of what may have happened to a program that failed.
   void add(const jail::AppliedCgroup& group, const jail::Death& death, int code);
 
+  /// What to write so that a script's interpreter may be started.
+  [[nodiscard]] std::string interpreter_line(const std::string& path) const;
+
   /// System calls that were refused by the filter.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
   /// "denied: nothing", or three lines a refusal.

@@ -57,6 +57,15 @@ std::string place_of(const core::Fd& file, const std::string& name) {
   return size > 0 && real[0] == '/' ? std::string(real.data(), static_cast<std::size_t>(size)) : name;
 }
 
+// Empty where this process's folder has no name.
+std::string from_root(std::string_view name) {
+  if (name.front() == '/') return std::string(name);
+  while (name.substr(0, 2) == "./") name.remove_prefix(2);
+  std::array<char, PATH_MAX> folder{};
+  if (::getcwd(folder.data(), folder.size()) == nullptr || folder[0] != '/') return {};
+  return std::string(folder.data()) + (folder[1] == '\0' ? "" : "/") + std::string(name);
+}
+
 // Only that a path leads there, so that neither a pipe nor a device notices.
 std::variant<FoundProgram, int, std::string> look(const std::string& candidate) {
   const core::Fd there(::open(candidate.c_str(), O_PATH | O_CLOEXEC));
@@ -71,7 +80,8 @@ std::variant<FoundProgram, int, std::string> look(const std::string& candidate) 
     return fmt::format("{}: {}; it must be readable by who runs Heddle", candidate, std::strerror(errno));
   }
   std::string place = place_of(file, candidate);
-  return FoundProgram{std::move(file), std::move(place)};
+  std::string name = from_root(candidate);
+  return FoundProgram{std::move(file), std::move(place), name.empty() ? place : std::move(name)};
 }
 
 // A pipe that nobody has opened for writing yet says nothing to poll(2), and end of file to read(2): so poll first.
@@ -97,6 +107,7 @@ core::Result<std::string> read_until_signal(const core::Fd& file, const std::str
 }  // namespace
 
 std::variant<FoundProgram, NoProgram> find_program(const std::string& name, const char* search) {
+  const bool by_path = name.find('/') != std::string::npos;
   std::optional<NoProgram> refused;
   for (const std::string& candidate : candidates(name, search)) {
     auto looked = look(candidate);
@@ -105,14 +116,14 @@ std::variant<FoundProgram, NoProgram> find_program(const std::string& name, cons
       if (!refused) refused = NoProgram{kExitNoProgram, std::move(*what)};
       continue;
     }
+    // A folder of PATH that may not be searched holds nothing for us, as a shell has it.
     const int error = std::get<int>(looked);
-    if (error == EACCES && !refused) {
+    if (by_path && error == EACCES) {
       refused = NoProgram{kExitNoProgram, fmt::format("{}: {}", candidate, std::strerror(error))};
     }
   }
   if (refused) return *std::move(refused);
-  return NoProgram{kExitNotFound,
-                   fmt::format("{}: no such program{}", name, name.find('/') == std::string::npos ? " in PATH" : "")};
+  return NoProgram{kExitNotFound, fmt::format("{}: no such program{}", name, by_path ? "" : " in PATH")};
 }
 
 core::Result<jail::ProgramFile> load_policy(const std::string& path, Signals& signals) {

@@ -16,6 +16,7 @@ namespace heddle::cli {
 struct FoundProgram {
   core::Fd fd;       ///< readable
   std::string path;  ///< where it lies
+  std::string name;  ///< how it was found, from the root folder on
 };
 struct NoProgram {
   int code = 0;  ///< the command's exit code

@@ -227,6 +227,33 @@ TEST_F(Exec, AProgramIsCalledWhatWasTyped) {
   EXPECT_EQ(unpacked.out, "text\n");
 }
 
+// EXE-1, JAIL-17: a script is started as the kernel would, by an interpreter that the policy grants. Control: without
+// the grant it is not, and the line that is missing is named; followed, it works, and no other program starts.
+TEST_F(Exec, AScriptIsStartedByTheInterpreterThatThePolicyGrants) {
+  const std::string shell = fs::canonical("/bin/sh").string();
+  const std::string script = folder_.write("data/script", "#!/bin/sh -e\necho $0 $1; /usr/bin/env; exit 3\n");
+  fs::permissions(script, fs::perms(0755));
+  EXPECT_EQ(run({script, {"word"}}).out.find(script + " word\n"), 0U);
+  const Ended refused = exec("paths.read = [" + quoted("data") + "]\n", {script, "word"});
+  EXPECT_EQ(refused.code, 126);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_TRUE(has(refused.err, "execute = [\"" + shell + "\"]")) << refused.err;
+  const Ended followed = exec("paths.execute = [\"" + shell + "\"]\n", {script, "word"}, true);
+  EXPECT_EQ(followed.out, script + " word\n") << followed.err;
+  EXPECT_EQ(followed.code, 126) << followed.err;  // -e: env was refused
+  EXPECT_TRUE(has(followed.err, "applied: script: " + script)) << followed.err;
+  EXPECT_TRUE(has(followed.err, "applied: program: " + shell)) << followed.err;
+  const Ended more = exec("paths.execute = [\"/usr/bin\"]\nallow_exec = true\n", {script, "word"});
+  EXPECT_EQ(more.code, 3) << more.err;
+  // Found in PATH, and from a folder of the caller's.
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path("data"));
+  EXPECT_EQ(exec("paths.execute = [\"" + shell + "\"]\n", {"./script", "word"}).out, script + " word\n");
+  fs::current_path(before);
+  const Ended relative = exec("", {folder_.write("data/text", "#!sh\n")});
+  EXPECT_EQ(relative.code, 126);
+}
+
 // EXE-1: a pipe that nobody writes. Control: one that is written is read.
 TEST_F(Exec, APipeInPlaceOfAFileCanBeInterrupted) {
   const std::string pipe = folder_.path("pipe");

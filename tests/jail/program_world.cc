@@ -28,7 +28,7 @@ ProgramNeeds plain_needs() {
 core::Result<Policy> policy_for(const Program& stub, const std::string& program, const ProgramNeeds& needs) {
   core::Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return core::system_error("open", program);
-  HEDDLE_ASSIGN(const ProgramGrants grants, ProgramGrants::open(std::move(file), program, needs));
+  HEDDLE_ASSIGN(const ProgramGrants grants, ProgramGrants::open({std::move(file), program, program}, needs));
   return UnsafePolicy::program(stub, grants, needs);
 }
 

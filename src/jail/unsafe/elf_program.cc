@@ -3,8 +3,9 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "heddle/jail/unsafe/program_grants.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxHeaders = 128;
 constexpr std::size_t kMaxLoaderPath = 4096;
+constexpr std::size_t kScriptHead = 256;  // BINPRM_BUF_SIZE
+constexpr const char* kNoName = "is a script whose first line names no interpreter";
 
 core::Error no_program(const std::string& path, const std::string& what) {
   return core::make_error(core::Errc::invalid_argument, ProgramGrants::step(), path + " " + what);
@@ -32,17 +35,9 @@ core::Result<std::string> loader_named_by(const core::Fd& program, const std::st
   Elf64_Ehdr header{};
   const ssize_t got = ::pread(program.get(), &header, sizeof header, 0);
   if (got < 0) return core::system_error("read the program", path);
-  if (got >= 2 && std::memcmp(&header, "#!", 2) == 0) {
-    std::array<char, 128> line{};
-    if (::pread(program.get(), line.data(), line.size() - 1, 2) < 0)
-      return core::system_error("read the program", path);
-    line.at(std::strcspn(line.data(), "\n")) = '\0';
-    return no_program(path, std::string("is a script: start its interpreter (") + line.data() +
-                                ") with the script as its argument, and grant read on the script");
-  }
   if (got != sizeof header || !is_elf64(header) || header.e_phentsize != sizeof(Elf64_Phdr) ||
       header.e_phnum > kMaxHeaders) {
-    return no_program(path, "is not a 64-bit ELF program");
+    return no_program(path, "is neither a 64-bit ELF program nor a script that names its interpreter (#!)");
   }
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part{};
@@ -57,6 +52,29 @@ core::Result<std::string> loader_named_by(const core::Fd& program, const std::st
     return loader;
   }
   return std::string();
+}
+
+// binfmt_script: the kernel looks at 256 bytes and no more, and takes what they leave open for cut off.
+core::Result<std::optional<ScriptLine>> script_line(const core::Fd& program, const std::string& path) {
+  std::string head(kScriptHead, '\0');
+  const ssize_t got = ::pread(program.get(), head.data(), head.size(), 0);
+  if (got < 0) return core::system_error("read the program", path);
+  if (head.compare(0, 2, "#!") != 0) return std::optional<ScriptLine>();
+  const std::string line = head.substr(2, std::min(head.find('\n'), kScriptHead - 1) - 2);
+  const bool whole = head.find('\n') != std::string::npos;
+  constexpr std::string_view kBlank = " \t";
+  const std::size_t start = line.find_first_not_of(kBlank);
+  if (start == std::string::npos || line[start] == '\0') return no_program(path, kNoName);
+  const std::size_t end = std::min(line.find_first_of(std::string_view(" \t\0", 3), start), line.size());
+  if (end == line.size() && !whole) return no_program(path, "names an interpreter whose path is too long");
+  ScriptLine result{line.substr(start, end - start), {}};
+  const std::size_t argument = line.find_first_not_of(kBlank, end);
+  if (argument != std::string::npos && end < line.size() && line[end] != '\0') {
+    const std::string rest = line.substr(argument);
+    const std::size_t last = rest.find_last_not_of(kBlank);
+    result.argument = rest.substr(0, std::min(rest.find('\0'), last + 1));
+  }
+  return std::optional<ScriptLine>(std::move(result));
 }
 
 bool can_be_loader(const core::Fd& file) {

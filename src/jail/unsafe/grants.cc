@@ -108,6 +108,7 @@ unsigned mode_bits(Access access) {
 
 Grants::Grants(const ProgramGrants& granted) {
   for (const ProgramGrants::Path& one : granted.paths()) grants_.push_back({one.object.path(), one.access});
+  for (const ProgramGrants::Called& one : granted.scripts()) grants_.push_back({one.path, Access::read});
   executable_.push_back(granted.program_path());
   if (granted.loader()) executable_.push_back(granted.loader()->path());
 }

@@ -47,7 +47,7 @@ class GrantsTest : public ::testing::Test {
   }
   [[nodiscard]] PathVerdict judge(const Denial& denial) const {
     core::Fd program(::open("/bin/true", O_RDONLY | O_CLOEXEC));
-    return Grants(ProgramGrants::open(std::move(program), folder_ + "/run/program", needs_).value())
+    return Grants(ProgramGrants::open({std::move(program), folder_ + "/run/program", ""}, needs_).value())
         .judge(denial, 12345, true);
   }
   [[nodiscard]] Reason open(const std::string& path, std::uint64_t flags) const {

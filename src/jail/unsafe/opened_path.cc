@@ -143,6 +143,14 @@ core::Result<OpenedPath> OpenedPath::open(const std::string& path, Automount aut
   return Walk(path, automount).run();
 }
 
+core::Result<core::Fd> OpenedPath::open_for_reading() const {
+  if (!S_ISREG(info_.st_mode)) return core::make_error(core::Errc::invalid_argument, kStep, "it is not a regular file");
+  core::Fd file(
+      ::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.valid()) return core::system_error(kStep, path_);
+  return file;
+}
+
 bool OpenedPath::within(const OpenedPath& folder) const {
   return std::find(above_.begin(), above_.end(), folder.inode()) != above_.end();
 }

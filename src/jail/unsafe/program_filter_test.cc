@@ -18,7 +18,7 @@ namespace {
 
 ProgramGrants grants(const ProgramNeeds& needs) {
   core::Fd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  return ProgramGrants::open(std::move(program), "/proc/self/exe", needs).value();
+  return ProgramGrants::open({std::move(program), "/proc/self/exe", "/proc/self/exe"}, needs).value();
 }
 
 Policy policy(Subprocesses subprocesses, bool observe) {

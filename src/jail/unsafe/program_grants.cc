@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "elf_program.h"
@@ -12,6 +13,8 @@ namespace heddle::jail {
 namespace {
 
 using core::Errc;
+
+constexpr std::size_t kMostScripts = 5;  // as the kernel has it
 
 core::Error senseless(const std::string& what) {
   return core::make_error(Errc::invalid_argument, "make a policy", what);
@@ -45,22 +48,64 @@ core::Error named(core::Error error, const PathGrant& grant) {
   return error;
 }
 
+std::string reason(const core::Error& error) {
+  return error.sys_errno == 0 ? error.context : core::errno_text(error.sys_errno) + ": " + error.context;
+}
+
+// What bytes of a program name. Relative it would be the caller's folder that chooses.
+core::Result<OpenedPath> open_named(const std::string& who, const std::string& name) {
+  if (name.front() != '/') return not_started(who + " is not an absolute path");
+  core::Result<OpenedPath> opened = OpenedPath::open(name, Automount::refused);
+  if (!opened.ok()) return not_started(who + " cannot be opened: " + reason(opened.error()));
+  return opened;
+}
+
 }  // namespace
 
-core::Result<ProgramGrants> ProgramGrants::open(core::Fd program, std::string path, const ProgramNeeds& needs) {
-  ProgramGrants grants(std::move(program), std::move(path));
-  HEDDLE_TRY(grants.open_paths(needs));
-  HEDDLE_TRY(grants.open_loader());
+core::Result<ProgramGrants> ProgramGrants::open(Called program, const ProgramNeeds& needs) {
+  ProgramGrants grants(std::move(program));
+  std::vector<OpenedPath> interpreters;
+  HEDDLE_TRY(grants.open_interpreters(interpreters));
+  HEDDLE_TRY(grants.open_paths(needs, interpreters));
+  for (OpenedPath& one : interpreters) {
+    const bool granted = std::any_of(grants.paths_.begin(), grants.paths_.end(), [&](const Path& path) {
+      return path.access == Access::execute && one.within(path.object);
+    });
+    if (!granted && !grants.ungranted_) grants.ungranted_ = std::move(one);
+  }
+  if (!grants.ungranted_) HEDDLE_TRY(grants.open_loader());
   return grants;
 }
 
-core::Result<void> ProgramGrants::open_paths(const ProgramNeeds& needs) {
+// From the script to the program that is executed, as execve(2) goes.
+core::Result<void> ProgramGrants::open_interpreters(std::vector<OpenedPath>& interpreters) {
+  for (;;) {
+    HEDDLE_ASSIGN(const auto line, script_line(program_.file, program_.path));
+    if (!line) return {};
+    if (scripts_.size() == kMostScripts) return not_started("is a script whose interpreters are scripts without end");
+    const std::string who = "its interpreter (#!), " + line->interpreter + ",";
+    HEDDLE_ASSIGN(OpenedPath found, open_named(who, line->interpreter));
+    core::Result<core::Fd> file = found.open_for_reading();
+    if (!file.ok()) return not_started(who + " cannot be read: " + reason(file.error()));
+    if (leading_.empty()) leading_.push_back(program_.name);
+    std::vector<std::string> before = {line->interpreter};
+    if (!line->argument.empty()) before.push_back(line->argument);
+    leading_.insert(leading_.begin(), before.begin(), before.end());
+    scripts_.push_back(std::move(program_));
+    program_ = Called{std::move(file).value(), found.path(), line->interpreter};
+    interpreters.push_back(std::move(found));
+  }
+}
+
+core::Result<void> ProgramGrants::open_paths(const ProgramNeeds& needs, const std::vector<OpenedPath>& interpreters) {
   for (const PathGrant& one : needs.paths) {
-    if (one.access == Access::execute && needs.subprocesses == Subprocesses::none) {
-      return senseless(one.path + " is granted execute, and the policy lets no program be started");
-    }
     core::Result<OpenedPath> object = OpenedPath::open(one.path);
     if (!object.ok()) return named(std::move(object).error(), one);
+    const bool holds = std::any_of(interpreters.begin(), interpreters.end(),
+                                   [&](const OpenedPath& interpreter) { return interpreter.within(object.value()); });
+    if (one.access == Access::execute && needs.subprocesses == Subprocesses::none && !holds) {
+      return senseless(one.path + " is granted execute, and the policy lets no program be started");
+    }
     paths_.push_back({std::move(object).value(), one.access});
   }
   for (const Path& written : paths_) {
@@ -78,22 +123,13 @@ core::Result<void> ProgramGrants::open_paths(const ProgramNeeds& needs) {
 }
 
 core::Result<void> ProgramGrants::open_loader() {
-  HEDDLE_ASSIGN(const std::string name, loader_named_by(program_, program_path_));
+  HEDDLE_ASSIGN(const std::string name, loader_named_by(program_.file, program_.path));
   if (name.empty()) return {};
   const std::string who = "its interpreter, " + name + ",";
-  if (name.front() != '/') return not_started(who + " is not an absolute path");
-  core::Result<OpenedPath> opened = OpenedPath::open(name, Automount::refused);
-  if (!opened.ok()) {
-    return not_started(who + " cannot be opened: " + core::errno_text(opened.error().sys_errno) + ": " +
-                       opened.error().context);
-  }
-  const OpenedPath& file = opened.value();
-  if (!S_ISREG(file.info().st_mode)) return not_started(who + " is not a regular file");
-  // The same file: only now is it known that opening it waits for nobody and has no effect.
-  const core::Fd bytes(::open(("/proc/self/fd/" + std::to_string(file.fd().get())).c_str(),
-                              O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!bytes.valid()) return not_started(who + " cannot be read: " + core::errno_text(errno));
-  if (!can_be_loader(bytes)) return not_started(who + " is not a 64-bit ELF program");
+  HEDDLE_ASSIGN(OpenedPath file, open_named(who, name));
+  const core::Result<core::Fd> bytes = file.open_for_reading();
+  if (!bytes.ok()) return not_started(who + " cannot be read: " + reason(bytes.error()));
+  if (!can_be_loader(bytes.value())) return not_started(who + " is not a 64-bit ELF program");
   if (writable_by_guest(file)) {
     return not_started(who + " can be written by the user that the program runs as: chmod a-w " + file.path() +
                        ", or as root let root own it");
@@ -102,7 +138,7 @@ core::Result<void> ProgramGrants::open_loader() {
     if (one.access != Access::write || !file.within(one.object)) continue;
     return not_started(who + " can be written by the program itself: paths.write grants " + one.object.path());
   }
-  loader_ = std::move(opened).value();
+  loader_ = std::move(file);
   return {};
 }
 

@@ -42,7 +42,7 @@ class ProgramGrantsTest : public ::testing::Test {
   }
   [[nodiscard]] core::Result<ProgramGrants> open(const std::string& interpreter, const ProgramNeeds& needs = {}) const {
     const std::string path = put("program", with_interpreter(bytes_of("/bin/echo"), interpreter), 0755);
-    return ProgramGrants::open(core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, needs);
+    return ProgramGrants::open({core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, path}, needs);
   }
   [[nodiscard]] core::Error refusal(const std::string& interpreter, const ProgramNeeds& needs = {}) const {
     const auto opened = open(interpreter, needs);
@@ -239,7 +239,7 @@ TEST_F(ProgramGrantsTest, AnInterpreterThatIsSwappedIsThatFileOrNone) {
   int started = 0;
   int refused = 0;
   for (int round = 0; round < kRounds || (round < kMostRounds && (started == 0 || refused == 0)); ++round) {
-    const auto opened = ProgramGrants::open(program.duplicate().value(), path, {});
+    const auto opened = ProgramGrants::open({program.duplicate().value(), path, path}, {});
     if (!opened.ok()) {
       ASSERT_EQ(opened.error().step, ProgramGrants::step());
       ++refused;
@@ -269,7 +269,7 @@ TEST_F(ProgramGrantsTest, AGrantBelowASwappedFolderIsWhatWasOpened) {
   const Swapper swapper(folder_ + "/turning", folder_ + "/a", folder_ + "/other");
   int met[2] = {};
   for (int round = 0; round < kRounds || (round < kMostRounds && (met[0] == 0 || met[1] == 0)); ++round) {
-    const auto opened = ProgramGrants::open(program.duplicate().value(), "/bin/echo", needs);
+    const auto opened = ProgramGrants::open({program.duplicate().value(), "/bin/echo", "/bin/echo"}, needs);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     const OpenedPath& object = opened.value().paths().front().object;
     const int which = object.path() == places[0] ? 0 : 1;
@@ -283,9 +283,108 @@ TEST_F(ProgramGrantsTest, AGrantBelowASwappedFolderIsWhatWasOpened) {
   EXPECT_GT(met[1], 0);
 }
 
+// A script's first line, as the kernel reads it. The interpreter is granted in each row, so that all of it is walked.
+class ScriptGrantsTest : public ProgramGrantsTest {
+ protected:
+  [[nodiscard]] core::Result<ProgramGrants> script(const std::string& bytes, ProgramNeeds needs = {}) const {
+    const std::string path = put("script", bytes, 0755);
+    needs.subprocesses = Subprocesses::allowed;
+    needs.paths.push_back({folder_, Access::execute});
+    needs.paths.push_back({"/usr/bin", Access::execute});
+    return ProgramGrants::open({core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, "/name"}, needs);
+  }
+};
+
+// EXE-1: execve(2), "Interpreter scripts". The control is what the kernel hands to the same program.
+TEST_F(ScriptGrantsTest, AreReadAsTheKernelReadsThem) {
+  const std::string echo = fs::canonical("/bin/echo").string();
+  const std::string lines[] = {"#!" + echo + "\n",
+                               "#!" + echo,
+                               "#! \t" + echo + "  \n",
+                               "#!" + echo + " one\n",
+                               "#!" + echo + " \tone two \t three \t\n",
+                               "#!" + echo + " " + std::string(300, 'x') + "\n",
+                               "#!" + echo + " one" + std::string(1, '\0') + "two\n",
+                               "#!" + echo + std::string(1, '\0') + " one\n"};
+  for (const std::string& line : lines) {
+    SCOPED_TRACE(line);
+    const auto opened = script(line + (line.back() == '\n' ? "text\n" : ""));
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    std::string ours;
+    const std::vector<std::string>& words = opened.value().leading();
+    for (std::size_t i = 1; i < words.size(); ++i) (ours += words[i]) += i + 1 == words.size() ? "\n" : " ";
+    FILE* const kernel = ::popen((folder_ + "/script").c_str(), "r");
+    char text[1024] = {};
+    ASSERT_NE(kernel, nullptr);
+    ASSERT_NE(::fgets(text, sizeof text, kernel), nullptr);
+    ::pclose(kernel);
+    std::string theirs = text;
+    theirs.replace(theirs.rfind(folder_ + "/script"), folder_.size() + 7, "/name");
+    EXPECT_EQ(ours, theirs);
+    EXPECT_EQ(words.front(), echo);
+    EXPECT_EQ(opened.value().program_path(), echo);
+    EXPECT_TRUE(opened.value().loader());
+  }
+}
+
+// EXE-1: what the kernel refuses, and what would have the caller's folder choose.
+TEST_F(ScriptGrantsTest, OrAreNamed) {
+  const struct {
+    const char* what;
+    std::string bytes;
+  } rows[] = {{"names no interpreter", "#!\n"},
+              {"names no interpreter", "#! \t \n/bin/sh"},
+              {"too long", "#!/" + std::string(300, 'x') + "\n"},
+              {"not an absolute path", "#!sh\n"},
+              {"not an absolute path", "#!./sh x\n"},
+              {"No such file", "#!/bin/sh\r\n"},
+              {"regular", "#!/usr\n"},
+              {"without end", "#!" + folder_ + "/script\n"},
+              {"neither", "plain text\n"},
+              {"neither", ""}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.bytes);
+    const auto opened = script(row.bytes);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().step, ProgramGrants::step());
+    EXPECT_NE(opened.error().context.find(row.what), std::string::npos) << opened.error().context;
+  }
+}
+
+// JAIL-17: the interpreter of a #! line is granted by the policy or not at all; with it each that is a script itself.
+TEST_F(ScriptGrantsTest, NeedAGrantForEachInterpreter) {
+  put("inner", "#!/bin/cat -u\n", 0755);
+  const std::string path = put("script", "#!" + folder_ + "/inner x y\n", 0755);
+  const auto open_with = [&](std::vector<PathGrant> paths, Subprocesses subprocesses) {
+    ProgramNeeds needs;
+    needs.paths = std::move(paths);
+    needs.subprocesses = subprocesses;
+    return ProgramGrants::open({core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, path}, needs);
+  };
+  const std::string cat = fs::canonical("/bin/cat").string();
+  for (const Subprocesses subprocesses : {Subprocesses::none, Subprocesses::allowed}) {
+    const auto ungranted = open_with({{folder_, Access::read}, {cat, Access::read}}, subprocesses);
+    ASSERT_TRUE(ungranted.ok()) << ungranted.error().message();
+    ASSERT_TRUE(ungranted.value().ungranted());
+    EXPECT_EQ(ungranted.value().ungranted()->path(), folder_ + "/inner");
+    EXPECT_FALSE(UnsafePolicy::program(open_program("/proc/self/exe").value(), ungranted.value(), {}).ok());
+    EXPECT_EQ(open_with({{folder_ + "/inner", Access::execute}}, subprocesses).value().ungranted()->path(), cat);
+    const auto granted = open_with({{folder_, Access::execute}, {cat, Access::execute}}, subprocesses);
+    ASSERT_TRUE(granted.ok()) << granted.error().message();
+    EXPECT_FALSE(granted.value().ungranted());
+    const std::vector<std::string> leading = {"/bin/cat", "-u", folder_ + "/inner", "x y", path};
+    EXPECT_EQ(granted.value().leading(), leading);
+  }
+  // What holds no interpreter is refused as ever where nothing may be started.
+  const auto more = open_with({{folder_, Access::execute}, {cat, Access::execute}, {"/usr/share", Access::execute}},
+                              Subprocesses::none);
+  ASSERT_FALSE(more.ok());
+  EXPECT_NE(more.error().context.find("/usr/share"), std::string::npos);
+}
+
 // JAIL-2: what is no program says so.
 TEST_F(ProgramGrantsTest, WhatIsNoProgramIsNamed) {
-  const auto text = ProgramGrants::open(core::Fd(::open("/etc/passwd", O_RDONLY | O_CLOEXEC)), "/etc/passwd", {});
+  const auto text = ProgramGrants::open({core::Fd(::open("/etc/passwd", O_RDONLY | O_CLOEXEC)), "/etc/passwd", ""}, {});
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.error().step, ProgramGrants::step());
 }

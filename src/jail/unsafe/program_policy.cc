@@ -81,6 +81,10 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const ProgramGra
                             "this kernel has no Landlock, or it is switched off (lsm=), and it is what decides about "
                             "files: Linux 5.13 or later is needed");
   }
+  if (grants.ungranted()) {
+    return core::make_error(Errc::invalid_argument, "make a policy",
+                            "the interpreter of a script is not granted execute: " + grants.ungranted()->path());
+  }
   Policy::State state;
   if (needs.denials.notifications == Notifications::off) {
     return core::make_error(Errc::invalid_argument, "make a policy",
@@ -98,8 +102,13 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const ProgramGra
   HEDDLE_TRY(grant(ruleset, abi, stub.fd(), start, stub.path()));
   HEDDLE_TRY(grant(ruleset, abi, grants.program(), start, grants.program_path()));
   if (const auto& loader = grants.loader()) HEDDLE_TRY(grant(ruleset, abi, loader->fd(), start, loader->path()));
+  for (const ProgramGrants::Called& one : grants.scripts()) {
+    HEDDLE_TRY(grant(ruleset, abi, one.file, kLandlockReadFile, one.path));
+  }
   for (const ProgramGrants::Path& one : grants.paths()) {
-    HEDDLE_TRY(grant(ruleset, abi, one.object.fd(), rights_of(one.access), one.object.path()));
+    // Of what is granted execute for the sake of a script's interpreter alone, that alone is executed.
+    const bool reads = one.access == Access::execute && needs.subprocesses == Subprocesses::none;
+    HEDDLE_TRY(grant(ruleset, abi, one.object.fd(), rights_of(reads ? Access::read : one.access), one.object.path()));
   }
   return Policy::make(std::move(state));
 }

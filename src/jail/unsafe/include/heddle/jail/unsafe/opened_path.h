@@ -30,6 +30,9 @@ class OpenedPath {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const struct stat& info() const noexcept { return info_; }
 
+  /// The same file, to be read. Only a regular file is opened, so that nothing is waited for and nothing happens.
+  [[nodiscard]] core::Result<core::Fd> open_for_reading() const;
+
   /// Whether it is `folder`, or was found below it.
   [[nodiscard]] bool within(const OpenedPath& folder) const;
   /// The first symbolic link on the way that lies below `folder`; empty: none.
