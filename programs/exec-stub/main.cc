@@ -7,12 +7,13 @@
 // to.
 //
 //   3 channel  4 filter  5 the supervisor's, for the filter's listener
-//   6 the program  7 its arguments and environment  8 working folder  9, 10, 11 its stdio
+//   6 the program  7 its words (see Words)  8 working folder  9, 10, 11 its stdio
 //
 //   stub → host  ready | failed step, errno;  ended signalled, code
 //   host → stub  go
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,12 +56,12 @@ Exit fail(wire::Channel& channel, std::string_view step, int error, Exit exit) {
 
 struct Words {
   std::string text;
+  const char* folder = nullptr;  // the name of kFolder
   std::vector<char*> arguments;
   std::vector<char*> environment;
 };
 
-// Words that end with NUL; an empty one stands between arguments and environment. An argument may be empty too, so the
-// number of arguments is the first word.
+// Words that end with NUL: the number of arguments, the name of the folder, the arguments, the environment.
 bool read_words(Words& words) {
   const core::Fd memory(kWords);
   auto text = core::read_all(memory, kMaxWords);
@@ -68,6 +69,9 @@ bool read_words(Words& words) {
   words.text = std::move(text).value();
   std::size_t at = words.text.find('\0') + 1;
   const std::size_t count = static_cast<std::size_t>(std::strtoul(words.text.c_str(), nullptr, 10));
+  if (at >= words.text.size()) return false;
+  words.folder = words.text.data() + at;
+  at = words.text.find('\0', at) + 1;
   while (at < words.text.size()) {
     auto& list = words.arguments.size() < count ? words.arguments : words.environment;
     list.push_back(words.text.data() + at);
@@ -79,6 +83,19 @@ bool read_words(Words& words) {
   return true;
 }
 
+// The descriptor says which folder. It was opened in the host's mount namespace, where getcwd(2) finds no name for it
+// from here; so the folder is entered by its name as well, which must lead to the same one. Where this user may not
+// walk there, it is entered all the same, and has no name.
+bool enter_folder(const char* name) {
+  if (::fchdir(kFolder) != 0) return false;
+  if (::chdir(name) != 0) return true;
+  struct stat wanted {};
+  struct stat entered {};
+  if (::fstat(kFolder, &wanted) != 0 || ::stat(".", &entered) != 0) return false;
+  errno = ESTALE;
+  return wanted.st_dev == entered.st_dev && wanted.st_ino == entered.st_ino;
+}
+
 // Only returns by failing, with errno; the step is told through `step`.
 void become(Words& words, const char*& step) {
   step = "end with the stub";
@@ -88,7 +105,7 @@ void become(Words& words, const char*& step) {
     if (::dup2(kStdio + fd, fd) < 0) return;
   }
   step = "enter the working folder";
-  if (::fchdir(kFolder) != 0) return;
+  if (!enter_folder(words.folder)) return;
   // Close-on-exec, all but its stdio: the program gets no descriptor of ours.
   step = "close what is not the program's";
   for (int fd = jail::kChannelFd; fd < kAfterStdio; ++fd) {

@@ -35,23 +35,27 @@ constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a 
 struct Built {
   jail::ProgramGrants grants;
   std::optional<jail::Policy> policy;  // none: grants.ungranted()
+  std::optional<StartFolder> folder;   // of the policy
 };
 
-core::Result<Built> build(const jail::Program& stub, FoundProgram program, const jail::ProgramNeeds& needs) {
-  HEDDLE_ASSIGN(auto grants, jail::ProgramGrants::open(
-                                 {std::move(program.fd), std::move(program.path), std::move(program.name)}, needs));
-  if (grants.ungranted()) return Built{std::move(grants), std::nullopt};
-  HEDDLE_ASSIGN(auto policy, jail::UnsafePolicy::program(stub, grants, needs));
-  return Built{std::move(grants), std::move(policy)};
+core::Result<Built> build(const jail::Program& stub, FoundProgram program, const jail::ProgramFile& file) {
+  HEDDLE_ASSIGN(
+      auto grants,
+      jail::ProgramGrants::open({std::move(program.fd), std::move(program.path), std::move(program.name)}, file.needs));
+  if (grants.ungranted()) return Built{std::move(grants), std::nullopt, std::nullopt};
+  HEDDLE_ASSIGN(auto folder, start_folder(file.working_directory, grants));
+  HEDDLE_ASSIGN(auto policy, jail::UnsafePolicy::program(stub, grants, file.needs));
+  return Built{std::move(grants), std::move(policy), std::move(folder)};
 }
 
-// What the stub reads: the number of arguments, the arguments, the first as it was typed, the environment, a NUL after
-// each.
-std::string words_of(const ExecOptions& options, const jail::ProgramGrants& granted, const jail::ProgramFile& policy) {
-  std::vector<std::string> arguments = granted.leading();
+// What the stub reads: the number of arguments, the folder's name, the arguments, the first as it was typed, the
+// environment, a NUL after each.
+std::string words_of(const ExecOptions& options, const Built& built, const jail::ProgramFile& policy) {
+  std::vector<std::string> arguments = built.grants.leading();
   arguments.insert(arguments.end(), options.command.begin() + (arguments.empty() ? 0 : 1), options.command.end());
   std::string words = std::to_string(arguments.size());
   words += '\0';
+  (words += built.folder->place.path()) += '\0';
   for (const std::string& argument : arguments) (words += argument) += '\0';
   for (const std::string& variable : policy.environment) (words += variable) += '\0';
   return words;
@@ -86,7 +90,7 @@ class Execution {
     supervisor_options.program = folder + "/heddle-supervisor";
     supervisor_options.cgroup.host = jail::CgroupOptions::Host::may_move;
     // Each takes a millisecond or more and needs nothing of the other. Without a thread to be had, one after the other.
-    auto building = std::async([&] { return build(stub, std::move(program), policy_.needs); });
+    auto building = std::async([&] { return build(stub, std::move(program), policy_); });
     core::Result<jail::Supervisor> started = jail::Supervisor::start(supervisor_options);
     core::Result<Built> building_result = building.get();
     if (!building_result.ok() && building_result.error().step == jail::ProgramGrants::step()) {
@@ -101,7 +105,7 @@ class Execution {
       return kExitNoProgram;
     }
     HEDDLE_ASSIGN(jail::Supervisor supervisor, std::move(started));
-    HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(built.grants));
+    HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(built));
     HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
     HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
     HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(*built.policy, stub, {}, std::move(ends.second), descriptors));
@@ -111,6 +115,7 @@ class Execution {
       HEDDLE_ASSIGN(const jail::AppliedPolicy applied, guest.applied());
       report_->set_user(applied.uid, applied.own_identity);
       explain(applied, built.grants);
+      complain("applied: " + folder_line(*built.folder));
     }
     channel.queue(wire::Message("go"));
     HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(kStartTime)));
@@ -118,6 +123,9 @@ class Execution {
     conclude(guest, code);
     drain();
     say_what_was_denied(code);
+    if (options_.explain == Explain::no && code != 0 && !built.folder->instead_of.empty()) {
+      complain(folder_line(*built.folder));
+    }
     return code;
   }
 
@@ -128,14 +136,13 @@ class Execution {
   }
 
   // The program, its words, its folder, its stdio; the other ends are kept.
-  core::Result<std::vector<core::Fd>> descriptors_of(const jail::ProgramGrants& granted) {
+  core::Result<std::vector<core::Fd>> descriptors_of(const Built& built) {
     std::vector<core::Fd> list;
-    HEDDLE_ASSIGN(core::Fd copy, granted.program().duplicate());
+    HEDDLE_ASSIGN(core::Fd copy, built.grants.program().duplicate());
     list.push_back(std::move(copy));
-    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(options_, granted, policy_)));
+    HEDDLE_ASSIGN(core::Fd words, core::sealed_memory("heddle-words", words_of(options_, built, policy_)));
     list.push_back(std::move(words));
-    core::Fd folder(::open(policy_.working_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folder.valid()) return core::system_error("open working_directory", policy_.working_directory);
+    HEDDLE_ASSIGN(core::Fd folder, built.folder->place.fd().duplicate());
     list.push_back(std::move(folder));
     if (policy_.input == jail::StandardInput::null) {
       HEDDLE_ASSIGN(core::Fd null, null_device());
@@ -281,6 +288,12 @@ class Execution {
       if (items[1].revents != 0) output_.step();
       if (items[2].revents != 0) errors_.step();
     }
+  }
+
+  [[nodiscard]] std::string folder_line(const StartFolder& folder) const {
+    if (folder.instead_of.empty()) return "working folder: " + folder.place.path();
+    return fmt::format("working folder: {}, since no line of {} grants yours, {}", folder.place.path(), options_.policy,
+                       folder.instead_of);
   }
 
   void explain(const jail::AppliedPolicy& applied, const jail::ProgramGrants& granted) const {

@@ -126,6 +126,31 @@ std::variant<FoundProgram, NoProgram> find_program(const std::string& name, cons
   return NoProgram{kExitNotFound, fmt::format("{}: no such program{}", name, by_path ? "" : " in PATH")};
 }
 
+core::Result<StartFolder> start_folder(const std::string& wanted, const jail::ProgramGrants& grants) {
+  if (!wanted.empty()) {
+    core::Result<jail::OpenedPath> place = jail::OpenedPath::open(wanted);
+    if (place.ok() && !S_ISDIR(place.value().info().st_mode)) place = core::system_error(ENOTDIR, "", wanted);
+    if (!place.ok()) {
+      place.error().step = "open working_directory";
+      return std::move(place).error();
+    }
+    HEDDLE_TRY(grants.check_links(place.value()));
+    return StartFolder{std::move(place).value(), {}};
+  }
+  std::array<char, PATH_MAX> name{};
+  struct stat here {};
+  const bool named = ::getcwd(name.data(), name.size()) != nullptr && ::stat(".", &here) == 0;
+  if (named) {
+    core::Result<jail::OpenedPath> place = jail::OpenedPath::open(name.data());
+    if (place.ok() && place.value().info().st_ino == here.st_ino && place.value().info().st_dev == here.st_dev &&
+        grants.cover(place.value())) {
+      return StartFolder{std::move(place).value(), {}};
+    }
+  }
+  HEDDLE_ASSIGN(jail::OpenedPath root, jail::OpenedPath::open("/"));
+  return StartFolder{std::move(root), named ? name.data() : "the one that has no name any more"};
+}
+
 core::Result<jail::ProgramFile> load_policy(const std::string& path, Signals& signals) {
   const core::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.valid()) return core::system_error(kReadPolicy, path);

@@ -6,6 +6,7 @@
 
 #include "heddle/core/fd.h"
 #include "heddle/jail/policy_file/policy_file.h"
+#include "heddle/jail/unsafe/program_grants.h"
 #include "signals.h"
 
 namespace heddle::cli {
@@ -24,6 +25,14 @@ struct NoProgram {
 };
 /// `search`: the caller's PATH; null for the system's own.
 [[nodiscard]] std::variant<FoundProgram, NoProgram> find_program(const std::string& name, const char* search);
+
+/// Where a program starts.
+struct StartFolder {
+  jail::OpenedPath place;
+  std::string instead_of;  ///< the caller's folder, where that is not granted; empty: no other was meant
+};
+/// `wanted`: the policy's; empty: the caller's folder if `grants` cover it, else the root folder.
+[[nodiscard]] core::Result<StartFolder> start_folder(const std::string& wanted, const jail::ProgramGrants& grants);
 
 /// A policy for a program. It may come out of a pipe, whose writer is waited for until a signal comes
 /// (Errc::cancelled).

@@ -227,6 +227,91 @@ TEST_F(Exec, AProgramIsCalledWhatWasTyped) {
   EXPECT_EQ(unpacked.out, "text\n");
 }
 
+class WorkingFolder : public Exec {
+ protected:
+  ~WorkingFolder() override { fs::current_path(before_); }
+  // What python3, a shell and pwd(1) call it, a line each, and what lies in it.
+  static constexpr const char* kWhere = "pwd -P; /usr/bin/pwd -P; /usr/bin/ls";
+  const std::string policy_ = "allow_exec = true\npaths.execute = [\"/usr/bin\"]\n";
+  const fs::path before_ = fs::current_path();
+};
+
+// EXE-2: in the mount namespace of its own, too; and below a folder that its user may walk through and not read.
+TEST_F(WorkingFolder, HasItsName) {
+  fs::create_directories(folder_.path("closed/inner"));
+  fs::permissions(folder_.path("closed/inner"), fs::perms(0755));
+  folder_.write("closed/inner/there", "");
+  fs::permissions(folder_.path("closed"), fs::perms(0711));
+  fs::create_symlink(folder_.path("closed/inner"), folder_.path("way"));
+  for (const char* name : {"closed/inner", "way"}) {
+    const Ended ended =
+        exec(policy_ + "paths.read = [" + quoted(name) + "]\nworking_directory = " + quoted(name) + "\n",
+             {"/bin/sh", "-c", kWhere}, true);
+    const std::string path = folder_.path("closed/inner");
+    EXPECT_EQ(ended.out, path + "\n" + path + "\nthere\n") << ended.err;
+    EXPECT_TRUE(has(ended.err, "applied: working folder: " + path + "\n")) << ended.err;
+  }
+  fs::permissions(folder_.path("closed"), fs::perms(0755));
+  const Ended none = exec("working_directory = " + quoted("none") + "\n", {"/bin/echo", "ran"});
+  EXPECT_EQ(none.code, 125);
+  EXPECT_TRUE(has(none.err, folder_.path("none"))) << none.err;
+  EXPECT_EQ(exec("working_directory = " + quoted("data/file") + "\n", {"/bin/echo", "ran"}).code, 125);
+}
+
+// EXE-2: python3 finds a module beside it, and a compiler writes the folder down.
+TEST_F(WorkingFolder, IsWhatProgramsTakeItFor) {
+  const std::string place = "working_directory = " + quoted("work") + "\npaths.write = [" + quoted("work") + "]\n";
+  fs::permissions(folder_.write("work/mine.py", "print(__file__)\n"), fs::perms(0644));
+  if (fs::exists("/usr/bin/python3")) {
+    const Ended python = exec(place, {"/usr/bin/python3", "-Bc", "import mine, os; print(os.getcwd())"});
+    EXPECT_EQ(python.out, folder_.path("work/mine.py") + "\n" + folder_.path("work") + "\n") << python.err;
+  }
+  if (!fs::exists("/usr/bin/cc")) GTEST_SKIP() << "no C compiler here";
+  fs::permissions(folder_.write("work/a.c", "int a;\n"), fs::perms(0644));
+  const Ended cc = exec(place +
+                            "allow_exec = true\npaths.read = [\"/usr/include\"]\npaths.execute = [\"/usr/bin\", "
+                            "\"/usr/lib/gcc\"]\nenvironment.PATH = "
+                            "\"/usr/bin\"\nenvironment.TMPDIR = " +
+                            quoted("work") + "\n",
+                        {"/usr/bin/cc", "-g", "-gz=none", "-c", "a.c"});
+  EXPECT_EQ(cc.code, 0) << cc.err;
+  EXPECT_TRUE(has(jail::bytes_of(folder_.path("work/a.o")), folder_.path("work") + '\0'));
+}
+
+// EXE-2: where the policy names none.
+TEST_F(WorkingFolder, IsTheCallersWhereThatIsGranted) {
+  const std::vector<std::string> where = {"/bin/sh", "-c", "pwd -P; exit 3"};
+  fs::create_directory(folder_.path("data/below"));
+  fs::current_path(folder_.path("data/below"));
+  const Ended granted = exec("paths.read = [" + quoted("data") + "]\n", where);
+  EXPECT_EQ(granted.out, folder_.path("data/below") + "\n");
+  EXPECT_FALSE(has(granted.err, "working folder")) << granted.err;
+  for (const bool explain : {false, true}) {
+    const Ended not_granted = exec("paths.read = [" + quoted("work") + "]\n", where, explain);
+    EXPECT_EQ(not_granted.out, "/\n");
+    EXPECT_TRUE(has(not_granted.err, "working folder: /, since no line")) << not_granted.err;
+    EXPECT_TRUE(has(not_granted.err, folder_.path("data/below"))) << not_granted.err;
+  }
+  const Ended said = exec("paths.read = [" + quoted("data") + "]\nworking_directory = \"/\"\n", where);
+  EXPECT_EQ(said.out, "/\n");
+  EXPECT_FALSE(has(said.err, "working folder")) << said.err;
+  fs::remove(folder_.path("data/below"));
+  const Ended gone = exec("paths.read = [" + quoted("data") + "]\n", where);
+  EXPECT_EQ(gone.out, "/\n");
+  EXPECT_TRUE(has(gone.err, "no name any more")) << gone.err;
+}
+
+// JAIL-17: an earlier run may have made the link. Control: the same through a link that it cannot have made.
+TEST_F(WorkingFolder, IsNotWhereALinkOfTheProgramsLeads) {
+  fs::create_symlink(folder_.path("data"), folder_.path("work/link"));
+  const std::string folder = "working_directory = " + quoted("work/link") + "\n";
+  const Ended refused = exec(folder + "paths.write = [" + quoted("work") + "]\n", {"/bin/pwd", "-P"});
+  EXPECT_EQ(refused.code, 125);
+  EXPECT_TRUE(has(refused.err, folder_.path("work/link"))) << refused.err;
+  EXPECT_EQ(exec(folder + "paths.read = [" + quoted("work") + "]\n", {"/bin/pwd", "-P"}).out,
+            folder_.path("data") + "\n");
+}
+
 // EXE-1, JAIL-17: a script is started as the kernel would, by an interpreter that the policy grants. Control: without
 // the grant it is not, and the line that is missing is named; followed, it works, and no other program starts.
 TEST_F(Exec, AScriptIsStartedByTheInterpreterThatThePolicyGrants) {

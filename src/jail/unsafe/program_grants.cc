@@ -108,16 +108,23 @@ core::Result<void> ProgramGrants::open_paths(const ProgramNeeds& needs, const st
     }
     paths_.push_back({std::move(object).value(), one.access});
   }
+  for (const Path& one : paths_) HEDDLE_TRY(check_links(one.object));
+  return {};
+}
+
+bool ProgramGrants::cover(const OpenedPath& object) const {
+  return std::any_of(paths_.begin(), paths_.end(), [&](const Path& one) { return object.within(one.object); });
+}
+
+core::Result<void> ProgramGrants::check_links(const OpenedPath& object) const {
   for (const Path& written : paths_) {
     if (written.access != Access::write || !S_ISDIR(written.object.info().st_mode)) continue;
-    for (const Path& one : paths_) {
-      const std::string link = one.object.link_below(written.object);
-      if (link.empty() || one.object.within(written.object)) continue;
-      return senseless(link +
-                       " is a symbolic link in a folder that the policy lets the program write, and leads out of "
-                       "it: an earlier run may have made it; grant what is meant, " +
-                       one.object.path());
-    }
+    const std::string link = object.link_below(written.object);
+    if (link.empty() || object.within(written.object)) continue;
+    return senseless(link +
+                     " is a symbolic link in a folder that the policy lets the program write, and leads out of it: an "
+                     "earlier run may have made it; name what is meant, " +
+                     object.path());
   }
   return {};
 }

@@ -37,7 +37,7 @@ struct ProgramFile {
   ProgramNeeds needs;                    ///< the runtime's files among its paths, unless the file says otherwise
   std::vector<PathGrant> granted;        ///< those of the file alone
   std::vector<std::string> environment;  ///< "NAME=value"
-  std::string working_directory = "/";
+  std::string working_directory;         ///< empty: not said
   StandardInput input = StandardInput::null;
   StandardOutput output = StandardOutput::relay;
   StandardOutput errors = StandardOutput::relay;

@@ -51,6 +51,11 @@ class ProgramGrants {
   [[nodiscard]] const std::optional<OpenedPath>& loader() const noexcept { return loader_; }
   [[nodiscard]] const std::vector<Path>& paths() const noexcept { return paths_; }
 
+  /// Whether a line of the policy grants it.
+  [[nodiscard]] bool cover(const OpenedPath& object) const;
+  /// Errc::invalid_argument where a symbolic link in a folder that the program may write led out of it to `object`.
+  [[nodiscard]] core::Result<void> check_links(const OpenedPath& object) const;
+
  private:
   explicit ProgramGrants(Called program) : program_(std::move(program)) {}
   [[nodiscard]] core::Result<void> open_interpreters(std::vector<OpenedPath>& interpreters);
