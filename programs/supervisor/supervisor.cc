@@ -177,7 +177,8 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   guest.leaves = !spawned.namespaces.has(jail::Namespace::pid) && may_fork(plan);
   guest.identity = plan.identity;
   if (plan.notify.order != jail::NotifyOrder::off) {
-    guest.notifier = jail::Notifier(std::move(plan.notify), spawned.pid, std::move(notify_socket));
+    const jail::HeldIds ids{plan.identity.value_or(::geteuid()), plan.identity.value_or(::getegid())};
+    guest.notifier = jail::Notifier(std::move(plan.notify), spawned.pid, ids, std::move(notify_socket));
     // Before all else: the guest waits for it with its filter.
     if (guest.notifier.begin() == jail::Notifier::Verdict::kill) {
       (void)guest.process.send_signal(SIGKILL);  // fails only when it has ended

@@ -205,7 +205,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   plan.environment = policy.environment();
   plan.limits = resource_limits(policy);
   plan.notify = {notify_order(policy.denials().notifications), policy.denials().quota, policy.observed(),
-                 policy.one_program()};
+                 policy.one_program(), policy.profile() == Profile::program};
   plan.group_limits = policy.limits().group;
   plan.namespaces = policy.namespaces();
   if (link_->identity_count != 0) {

@@ -278,6 +278,20 @@ TEST_F(WorkingFolder, IsWhatProgramsTakeItFor) {
   EXPECT_TRUE(has(jail::bytes_of(folder_.path("work/a.o")), folder_.path("work") + '\0'));
 }
 
+// EXE-3: make gives up rights that it never had before each command, and ends when it cannot.
+TEST_F(WorkingFolder, MakeStartsItsRecipes) {
+  if (!fs::exists("/usr/bin/make")) GTEST_SKIP() << "no make here";
+  fs::permissions(
+      folder_.write("work/Makefile", "made: mine\n\t@echo one >made\n\t@cat made mine\nmine:\n\t@echo two >$@\n"),
+      fs::perms(0644));
+  const Ended made = exec(policy_ + "environment.PATH = \"/usr/bin\"\nworking_directory = " + quoted("work") +
+                              "\npaths.write = [" + quoted("work") + "]\n",
+                          {"make", "-s"}, true);
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(made.out, "one\ntwo\n") << made.err;
+  EXPECT_FALSE(has(made.err, "setres")) << made.err;
+}
+
 // EXE-2: where the policy names none.
 TEST_F(WorkingFolder, IsTheCallersWhereThatIsGranted) {
   const std::vector<std::string> where = {"/bin/sh", "-c", "pwd -P; exit 3"};

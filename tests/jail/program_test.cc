@@ -57,6 +57,23 @@ TEST(Program, PathsAreReadFromTheProcessThatMadeTheCall) {
   EXPECT_EQ(denial->observed, "/no/such/place");
 }
 
+// EXE-3: a program that gives up rights that it never had, as GNU make does before each recipe, goes on.
+TEST(Program, KeepsTheIdsThatItHasAndTakesNoOthers) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  auto kept = attack(supervisor.value(), "keep_ids");
+  ASSERT_TRUE(kept.ok()) << kept.error().message();
+  EXPECT_EQ(kept.value().output, "errno 0\n");
+  EXPECT_EQ(kept.value().denials.total, 0U);
+  for (const char* id : {"0", "1", "59322", "4294967294"}) {
+    auto taken = attack(supervisor.value(), "take_ids", id);
+    ASSERT_TRUE(taken.ok()) << taken.error().message();
+    EXPECT_EQ(taken.value().output, "errno 1\n") << id;
+    EXPECT_EQ(taken.value().denials.total, 6U) << id;
+    ASSERT_NE(find(taken.value().denials, "setresuid"), nullptr);
+  }
+}
+
 // JAIL-6: exactly one execve. Control: the program itself ran, by the one.
 TEST(Program, OnlyTheStubsExecIsLetThrough) {
   auto supervisor = start_supervisor();

@@ -212,6 +212,34 @@ int count_events(const std::string&) {
   std::uint32_t attributes[32] = {1, 128, 1};  // PERF_TYPE_SOFTWARE, size, PERF_COUNT_SW_TASK_CLOCK
   return outcome(::syscall(SYS_perf_event_open, attributes, 0, -1, -1, 0));
 }
+// The calls that set ids, each asked for the same one: user, group, or nothing but as it is where that can be asked.
+template <class Call>
+void set_ids(long user, long group, const Call& call) {
+  call(SYS_setuid, user, 0L, 0L);
+  call(SYS_setgid, group, 0L, 0L);
+  call(SYS_setreuid, user, -1L, 0L);
+  call(SYS_setregid, -1L, group, 0L);
+  call(SYS_setresuid, -1L, user, -1L);
+  call(SYS_setresgid, group, group, group);
+}
+int keep_ids(const std::string&) {
+  int error = 0;
+  set_ids(::getuid(), ::getgid(), [&](long number, long a, long b, long c) {
+    if (::syscall(number, a, b, c) != 0 && error == 0) error = errno;
+  });
+  const bool told = ::syscall(SYS_setfsuid, ::getuid()) == static_cast<long>(::getuid()) &&
+                    ::syscall(SYS_setfsgid, -1) == static_cast<long>(::getgid());
+  return error == 0 && !told ? EINVAL : error;
+}
+// Parameter: which id. Anything that is not refused is 0.
+int take_ids(const std::string& id) {
+  const long wanted = std::atol(id.c_str());
+  int error = EPERM;
+  set_ids(wanted, wanted, [&](long number, long a, long b, long c) {
+    if (::syscall(number, a, b, c) == 0) error = 0;
+  });
+  return error;
+}
 int raise_limit(const std::string&) {
   const std::uint64_t limit[2] = {16, 16};
   return outcome(::syscall(SYS_prlimit64, 0, 7, limit, nullptr));
@@ -258,6 +286,8 @@ const Attack kProcessAttacks[] = {
     {"personality", "read the personality", change_personality},
     {"bpf", "load a BPF map", load_bpf},
     {"keyctl", "a keyring", keyring},
+    {"keep_ids", "set its ids to what they are", keep_ids},
+    {"take_ids", "set its ids to another's", take_ids},
     {"perf", "count events", count_events},
     {"prlimit", "change a limit", raise_limit},
     {"seccomp", "load another filter", another_filter},

@@ -139,6 +139,31 @@ std::string link_of(pid_t pid, int descriptor) {
 
 }  // namespace
 
+std::optional<std::int64_t> result_of_keeping(HeldIds ids, int number, const std::uint64_t (&arguments)[6]) noexcept {
+  constexpr std::uint32_t kAsItIs = UINT32_MAX;
+  struct Row {
+    int number;
+    unsigned count;  // of ids
+    bool user;
+    bool tells;  // gives the id that it was, whatever is asked for
+  };
+  constexpr Row kRows[] = {{SYS_setuid, 1, true, false},    {SYS_setgid, 1, false, false},
+                           {SYS_setreuid, 2, true, false},  {SYS_setregid, 2, false, false},
+                           {SYS_setresuid, 3, true, false}, {SYS_setresgid, 3, false, false},
+                           {SYS_setfsuid, 1, true, true},   {SYS_setfsgid, 1, false, true}};
+  for (const Row& row : kRows) {
+    if (row.number != number) continue;
+    const std::uint32_t held = row.user ? ids.user : ids.group;
+    for (unsigned i = 0; i < row.count; ++i) {
+      const auto asked = static_cast<std::uint32_t>(arguments[i]);
+      // The calls with one id know no "as it is", but for those that tell.
+      if (asked != held && !(asked == kAsItIs && (row.count > 1 || row.tells))) return std::nullopt;
+    }
+    return row.tells ? held : 0;
+  }
+  return std::nullopt;
+}
+
 ObjectArgument object_argument(int number) noexcept { return find_object(kObjects, number); }
 ObjectArgument second_path(int number) noexcept { return find_object(kSecondPaths, number); }
 
@@ -288,6 +313,14 @@ Notifier::Verdict Notifier::answer(std::uint64_t id, bool goes_on) noexcept {
   return Verdict::go_on;
 }
 
+Notifier::Verdict Notifier::answer_done(std::uint64_t id, std::int64_t result) noexcept {
+  Answered answered{};
+  answered.response.id = id;
+  answered.response.val = result;
+  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answered) != 0 && errno != ENOENT) return Verdict::kill;
+  return Verdict::go_on;
+}
+
 Notifier::Verdict Notifier::serve(std::uint32_t events) noexcept {
   // Hung up: it stays so, and to look again and again would keep the processor from the last one that is just ending.
   if ((events & POLLIN) == 0) return Verdict::closed;
@@ -306,6 +339,11 @@ Notifier::Verdict Notifier::serve(std::uint32_t events) noexcept {
   if (starts_the_program(call)) {
     started_ = true;
     return still_there() ? answer(call.id, true) : Verdict::go_on;
+  }
+  if (rules_.held_ids && call.data.arch == kNative) {
+    std::uint64_t arguments[6];
+    std::copy(std::begin(call.data.args), std::end(call.data.args), std::begin(arguments));
+    if (const auto result = result_of_keeping(ids_, call.data.nr, arguments)) return answer_done(call.id, *result);
   }
   DenialRecord record;
   record.number = call.data.nr;

@@ -40,6 +40,36 @@ TEST(DenialLog, KeepsTheFirstAndCountsTheRest) {
   EXPECT_TRUE(log.take(record));  // there is room again
 }
 
+// EXE-3: only what changes nothing. The upper halves of arguments are no part of an id.
+TEST(HeldIdsTest, OnlyWhatChangesNothingIsDone) {
+  constexpr HeldIds kIds{1000, 2000};
+  const auto result = [&](int number, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
+    return result_of_keeping(kIds, number, {a, b, c, 0, 0, 0});
+  };
+  constexpr std::uint64_t kAsItIs = ~std::uint64_t{0};
+  constexpr std::uint64_t kUpperHalf = std::uint64_t{7} << 32U;
+  EXPECT_EQ(result(SYS_setuid, 1000), 0);
+  EXPECT_EQ(result(SYS_setuid, 1000 | kUpperHalf), 0);
+  EXPECT_EQ(result(SYS_setgid, 2000), 0);
+  EXPECT_EQ(result(SYS_setresuid, kAsItIs, 1000, kAsItIs), 0);
+  EXPECT_EQ(result(SYS_setresgid, 2000, 2000, 2000), 0);
+  EXPECT_EQ(result(SYS_setreuid, kAsItIs, kAsItIs), 0);
+  EXPECT_EQ(result(SYS_setfsuid, 1000), 1000);
+  EXPECT_EQ(result(SYS_setfsgid, kAsItIs), 2000);
+  for (const int number : {SYS_setuid, SYS_setreuid, SYS_setresuid, SYS_setfsuid}) {
+    EXPECT_FALSE(result(number, 0, 1000, 1000)) << number;
+    EXPECT_FALSE(result(number, 2000, 1000, 1000)) << number;
+    EXPECT_FALSE(result(number, 1001, 1000, 1000)) << number;
+  }
+  EXPECT_FALSE(result(SYS_setuid, kAsItIs));
+  EXPECT_FALSE(result(SYS_setgid, 1000));
+  EXPECT_FALSE(result(SYS_setreuid, 1000, 0));
+  EXPECT_FALSE(result(SYS_setresuid, 1000, 1000, 0));
+  EXPECT_FALSE(result(SYS_setresgid, 2000, 0, 2000));
+  EXPECT_FALSE(result(SYS_setgroups, 0));
+  EXPECT_FALSE(result(SYS_kill, 1000));
+}
+
 // JAIL-14: every bit of a record crosses the supervisor's socket, in packets of bounded size.
 TEST(DenialReport, CrossesWhole) {
   DenialLog log;
@@ -125,7 +155,7 @@ class Handshake : public ::testing::Test {
     int raw[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw), 0);
     guest_ = core::Fd(raw[1]);
-    notifier_ = Notifier({NotifyOrder::if_available, 64, {}, false}, ::getpid(), core::Fd(raw[0]));
+    notifier_ = Notifier({NotifyOrder::if_available, 64, {}, false, false}, ::getpid(), HeldIds{}, core::Fd(raw[0]));
   }
   Notifier::Verdict say(std::initializer_list<std::uint8_t> words) {
     EXPECT_EQ(::send(guest_.get(), std::data(words), words.size(), 0), static_cast<ssize_t>(words.size()));

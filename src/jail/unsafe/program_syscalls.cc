@@ -52,6 +52,8 @@ constexpr const char* kIdentity = "asks who and where it is";
 constexpr const char* kMetadata =
     "Landlock does not decide about owners, modes, times and attributes: nobody changes them";
 
+constexpr const char* kIds =
+    "no ids but those that it has: asked for those, the supervisor answers that it is done, and it is no denial";
 constexpr const char* kNoSocket = "a program makes no socket of any family, and reaches none by name";
 constexpr const char* kNoLinks = "nobody makes symbolic links, pipes, sockets or devices";
 constexpr const char* kOneExec = "a program starts no other without allow_exec";
@@ -271,6 +273,14 @@ constexpr SyscallRule kCommon[] = {
     {"socket", Answer::denied, kNoSocket, {}},
     {"io_uring_setup", Answer::enosys, "JAIL-5: a ring makes sockets and opens files past the filter", {}},
     {"memfd_create", Answer::denied, "Landlock does not refuse to execute such a file", {}},
+    {"setuid", Answer::denied, kIds, {}},
+    {"setgid", Answer::denied, kIds, {}},
+    {"setreuid", Answer::denied, kIds, {}},
+    {"setregid", Answer::denied, kIds, {}},
+    {"setresuid", Answer::denied, kIds, {}},
+    {"setresgid", Answer::denied, kIds, {}},
+    {"setfsuid", Answer::denied, kIds, {}},
+    {"setfsgid", Answer::denied, kIds, {}},
     {"truncate", Answer::denied, "by path; Landlock decides about it from ABI 3 only", {}},
     {"chmod", Answer::denied, kMetadata, {}},
     {"fchmod", Answer::denied, kMetadata, {}},

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,20 @@ struct NotifyRules {
   std::vector<int> observed;  ///< native numbers that go on, for Landlock to decide; all others are refused
   /// The first execveat(fd, …, AT_EMPTY_PATH) of a child of the guest's own process goes on, and no other.
   bool one_program = false;
+  /// A call of the setuid(2) family that asks for nothing but the ids that the guest has is answered with success, as
+  /// the kernel would, and is no denial. Nothing is done, so it does not matter that nothing is looked at but numbers.
+  bool held_ids = false;
 };
 inline constexpr std::size_t kMaxObservedCalls = 64;
+
+struct HeldIds {
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+};
+/// What a call of the setuid(2) family that leaves `ids` as they are gives; none for one that would not, or another
+/// call.
+[[nodiscard]] std::optional<std::int64_t> result_of_keeping(HeldIds ids, int number,
+                                                            const std::uint64_t (&arguments)[6]) noexcept;
 
 /// Where a call's interesting pointer is, for the calls that have one.
 struct ObjectArgument {
@@ -97,8 +110,9 @@ class Notifier {
  public:
   Notifier() = default;
   /// `socket`: the supervisor's end of the pair whose other end is the guest's kNotifyFd.
-  Notifier(NotifyRules rules, pid_t guest, core::Fd socket)
-      : rules_(std::move(rules)), state_(NotifyState::awaited), guest_(guest), socket_(std::move(socket)) {}
+  /// `ids`: the guest's real, effective and saved ones, all the same.
+  Notifier(NotifyRules rules, pid_t guest, HeldIds ids, core::Fd socket)
+      : rules_(std::move(rules)), state_(NotifyState::awaited), guest_(guest), ids_(ids), socket_(std::move(socket)) {}
 
   enum class Verdict : std::uint8_t {
     go_on,
@@ -129,10 +143,12 @@ class Notifier {
   [[nodiscard]] bool observes(const seccomp_notif& call) const;
   void look(DenialRecord& record, pid_t caller, ObjectArgument where) const;
   [[nodiscard]] Verdict answer(std::uint64_t id, bool goes_on) noexcept;
+  [[nodiscard]] Verdict answer_done(std::uint64_t id, std::int64_t result) noexcept;
 
   NotifyRules rules_;
   NotifyState state_ = NotifyState::off;
   pid_t guest_ = 0;
+  HeldIds ids_;
   bool quota_spent_ = false;
   bool started_ = false;  // the one program
   int error_ = 0;
