@@ -22,6 +22,7 @@
 #include "line_jobs.h"
 #include "log_command.h"
 #include "loop.h"
+#include "stdio.h"
 
 namespace heddle::cli {
 namespace {
@@ -221,16 +222,18 @@ class Command {
   // The one outcome of a single run, and its exit code.
   int conclude(const Report& outcome) {
     if (output_.state() != Output::State::good) return finish_output(kExitBrokenPipe);  // the reader left meanwhile
+    bool told = true;
     if (options_.format == Format::json) {
       write_line(to_json(outcome));
     } else if (outcome.kind == OutcomeKind::ok) {
       write_line(outcome.value);
     } else {
-      complain_as_is(to_text(outcome, script_name_) + "\n");
+      told = complain_as_is(to_text(outcome, script_name_) + "\n");
     }
     const int code = finish_output(row_of(outcome.kind).exit_code);
-    if (options_.format == Format::text && outcome.explanation) complain_as_is(explanation_text(*outcome.explanation));
-    return code;
+    if (options_.format == Format::text && outcome.explanation)
+      told = complain_as_is(explanation_text(*outcome.explanation)) && told;
+    return code == 0 && !told ? kExitOutput : code;
   }
 
   int lines() {
@@ -262,8 +265,6 @@ class Command {
     const auto result = run_jobs(jobs, *evaluator.value(), limits, signals_, output_, progress,
                                  [&](const Report& given) { write_line(to_json(given)); });
     progress.erase();
-    if (terminal)
-      complain_as_is(fmt::format("{} runs, {} ok, {} not ok\n", result.jobs, result.ok, result.jobs - result.ok));
     int code = result.ok == result.jobs ? 0 : kExitSomeNotOk;
     if (result.source_error) code = failed(*result.source_error);
     if (result.cancelled) code = row_of(OutcomeKind::cancelled).exit_code;
@@ -273,6 +274,8 @@ class Command {
                                          fmt::format(R"({{"runs":{},"ok":{}}})", result.jobs, result.ok));
       if (!kept.ok()) code = failed(kept.error());
     }
+    if (terminal)
+      complain_as_is(fmt::format("{} runs, {} ok, {} not ok\n", result.jobs, result.ok, result.jobs - result.ok));
     return finish_output(code);
   }
 
@@ -300,24 +303,6 @@ class Command {
   std::string script_name_ = "SCRIPT";
 };
 
-struct Stdio {
-  Stdin input = Stdin::open;
-  bool output_open = true;
-};
-
-// A descriptor of ours that took the number of a closed 0, 1 or 2 would be read as input or written to as output.
-core::Result<Stdio> complete_stdio() {
-  std::array<bool, 3> was_open{};
-  for (int fd = 0; fd < 3; ++fd) {
-    was_open.at(static_cast<std::size_t>(fd)) = ::fcntl(fd, F_GETFD) != -1;
-    // The lowest free number is this one, since those below are open.
-    if (!was_open.at(static_cast<std::size_t>(fd)) &&
-        ::open("/dev/null", O_RDWR) != fd)  // NOLINT: not CLOEXEC, as 0-2 are
-      return core::system_error("open /dev/null for a closed standard stream");
-  }
-  return Stdio{was_open[0] ? Stdin::open : Stdin::closed, was_open[1]};
-}
-
 int print(Output& output, std::string_view text) {
   output.add(text);
   return finish(output, 0);
@@ -330,16 +315,11 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
     complain(error);
     return code;
   };
-  auto stdio = complete_stdio();
-  if (!stdio.ok()) return fail(stdio.error(), row_of(OutcomeKind::failed).exit_code);
+  const auto input = complete_stdio();
+  if (!input.ok()) return fail(input.error(), row_of(OutcomeKind::failed).exit_code);
   const auto args = argc > 0 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>();
   if (!args.empty() && args.front() == "doctor") return run_doctor(args, [] { return jail::probe_machine(); });
-  const auto closed_output = [] {
-    return core::system_error(EBADF, "write the result", "standard output is closed; send it to a file");
-  };
-  if (!args.empty() && (args.front() == "log" || args.front() == "replay")) {
-    return stdio.value().output_open ? run_log(args) : fail(closed_output(), kExitOutput);
-  }
+  if (!args.empty() && (args.front() == "log" || args.front() == "replay")) return run_log(args);
   auto options = parse_args(args, std::thread::hardware_concurrency());
   if (!options.ok()) {
     const core::Error& error = options.error();
@@ -349,11 +329,11 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   auto signals = Signals::install();
   if (!signals.ok()) return fail(signals.error(), row_of(OutcomeKind::failed).exit_code);
   if (options.value().mode == Mode::exec) return run_exec(options.value().exec, signals.value());
-  auto output = stdio.value().output_open ? Output::open(STDOUT_FILENO) : closed_output();
+  auto output = Output::open(STDOUT_FILENO);
   if (!output.ok()) return fail(output.error(), kExitOutput);
   if (options.value().mode == Mode::help) return print(output.value(), help_text());
   if (options.value().mode == Mode::version) return print(output.value(), "heddle " HEDDLE_VERSION "\n");
-  return Command(std::move(options).value(), stdio.value().input, evaluators, signals.value(), output.value()).run();
+  return Command(std::move(options).value(), input.value(), evaluators, signals.value(), output.value()).run();
 }
 
 }  // namespace heddle::cli

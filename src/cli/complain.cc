@@ -1,25 +1,28 @@
 #include "complain.h"
 
+#include <signal.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <string>
 
 #include "heddle/core/text.h"
 #include "report.h"
+#include "signals.h"
 #include "wrap.h"
 
 namespace heddle::cli {
 
-void complain(std::string_view line) { complain_as_is("heddle: " + shown_text(line) + "\n"); }
+std::string complaint(std::string_view line) { return "heddle: " + shown_text(line) + "\n"; }
 
-void complain_as_is(std::string_view lines) {
-  while (!lines.empty()) {
-    const ssize_t wrote = ::write(STDERR_FILENO, lines.data(), lines.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return;
-    lines.remove_prefix(static_cast<std::size_t>(wrote));
-  }
+void complain(std::string_view line) { (void)complain_as_is(complaint(line)); }
+
+bool complain_as_is(std::string_view lines) {
+  sigset_t before;
+  const sigset_t cancelling = cancelling_signals();
+  (void)::pthread_sigmask(SIG_UNBLOCK, &cancelling, &before);  // fails for no set of these
+  Output errors = Output::of(STDERR_FILENO);
+  errors.add(lines);
+  errors.finish();
+  (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return errors.state() == Output::State::good;
 }
 
 core::Error usage(std::string_view what) {

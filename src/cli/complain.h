@@ -1,7 +1,9 @@
-// What the command says on standard error, and how it ends. Where standard error cannot be written there is nobody left
-// to tell.
+// What the command says on standard error, and how it ends. Nothing is waited for here that somebody else waits for:
+// the signals that cancel have their default action while standard error is written, so that one whose reader sleeps
+// does not hold the command.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "heddle/core/result.h"
@@ -9,11 +11,14 @@
 
 namespace heddle::cli {
 
-/// One line, "heddle: " before it, made harmless for a terminal.
+/// `line` with "heddle: " before it and its end, made harmless for a terminal.
+[[nodiscard]] std::string complaint(std::string_view line);
+/// One complaint.
 void complain(std::string_view line);
 inline void complain(const core::Error& error) { complain(error.message()); }
-/// Whole lines of our own making, as they are.
-void complain_as_is(std::string_view lines);
+/// Whole lines of our own making, as they are. False when they could not be written: who says that all is well must not
+/// end with 0 then.
+bool complain_as_is(std::string_view lines);
 
 /// `what` was wrong with the command line, in one line that is not too long.
 [[nodiscard]] core::Error usage(std::string_view what);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "heddle/jail/supervisor.h"
 #include "heddle/wire/channel.h"
 #include "relay.h"
+#include "report.h"
 
 namespace heddle::cli {
 namespace {
@@ -29,7 +31,8 @@ namespace {
 using core::Errc;
 
 constexpr std::chrono::seconds kStartTime{30};
-constexpr std::chrono::seconds kDrainTime{2};
+constexpr std::chrono::seconds kEndTime{2};           // of a guest that was killed
+constexpr std::chrono::seconds kCancelledTime{2};     // for output, once a signal has come
 constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a bounded number of denials
 
 struct Built {
@@ -61,24 +64,32 @@ std::string words_of(const ExecOptions& options, const Built& built, const jail:
   return words;
 }
 
+// Why the program is over.
+struct End {
+  int code = kExitNotRun;
+  std::string why;  // to be said once it is gone; empty when nothing is
+};
+
 class Execution {
  public:
   Execution(const ExecOptions& options, Signals& signals) : options_(options), signals_(signals) {}
 
   int run() {
-    const core::Result<int> code = attempt();
-    if (code.ok()) return code.value();
-    if (code.error().code == Errc::cancelled) return kExitCancelled;
-    complain(code.error());
-    return kExitNotRun;
+    core::Result<int> code = attempt();
+    if (!code.ok() && code.error().code == Errc::cancelled) return conclude(kExitCancelled);
+    if (!code.ok()) say(code.error().message());
+    return conclude(code.ok() ? code.value() : kExitNotRun);
   }
 
  private:
+  // Its turn comes in deliver(): nobody's deadline waits for whoever reads standard error.
+  void say(std::string_view line) { err_.add(complaint(line)); }
+
   core::Result<int> attempt() {
     HEDDLE_ASSIGN(policy_, load_policy(options_.policy, signals_));
     auto found = find_program(options_.command.front(), std::getenv("PATH"));
     if (const auto* none = std::get_if<NoProgram>(&found)) {
-      complain(none->what);
+      say(none->what);
       return none->code;
     }
     FoundProgram& program = std::get<FoundProgram>(found);
@@ -94,14 +105,14 @@ class Execution {
     core::Result<jail::Supervisor> started = jail::Supervisor::start(supervisor_options);
     core::Result<Built> building_result = building.get();
     if (!building_result.ok() && building_result.error().step == jail::ProgramGrants::step()) {
-      complain(fmt::format("{}: {}", path, building_result.error().context));
+      say(fmt::format("{}: {}", path, building_result.error().context));
       return kExitNoProgram;
     }
     HEDDLE_ASSIGN(const Built built, std::move(building_result));
     report_.emplace(policy_, options_.policy, built.grants);
     if (const auto& interpreter = built.grants.ungranted()) {
-      complain(fmt::format("{} is a script (#!), and its interpreter needs a grant like any program: {}", path,
-                           report_->interpreter_line(interpreter->path())));
+      say(fmt::format("{} is a script (#!), and its interpreter needs a grant like any program: {}", path,
+                      report_->interpreter_line(interpreter->path())));
       return kExitNoProgram;
     }
     HEDDLE_ASSIGN(jail::Supervisor supervisor, std::move(started));
@@ -115,18 +126,25 @@ class Execution {
       HEDDLE_ASSIGN(const jail::AppliedPolicy applied, guest.applied());
       report_->set_user(applied.uid, applied.own_identity);
       explain(applied, built.grants);
-      complain("applied: " + folder_line(*built.folder));
+      say("applied: " + folder_line(*built.folder));
     }
     channel.queue(wire::Message("go"));
     HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(kStartTime)));
-    const int code = watch(channel, guest);
-    conclude(guest, code);
-    drain();
-    say_what_was_denied(code);
-    if (options_.explain == Explain::no && code != 0 && !built.folder->instead_of.empty()) {
-      complain(folder_line(*built.folder));
+    End end = watch(channel, guest);
+    take_down(guest, end.code);
+    // What the program wrote before its end, then why it ended.
+    output_.last();
+    errors_.last();
+    deliver();
+    if (!cancelled_ && (output_.over() || errors_.over())) end = over_the_cap();
+    const bool reader_left = out_.state() == Output::State::broken_pipe && end.code == kExitSignal + SIGPIPE;
+    if (!end.why.empty() && !reader_left) say(end.why);
+    for (const std::string& note : notes_) say(note);
+    say_what_was_denied(end.code);
+    if (options_.explain == Explain::no && end.code != 0 && !reader_left && !built.folder->instead_of.empty()) {
+      say(folder_line(*built.folder));
     }
-    return code;
+    return end.code;
   }
 
   core::Result<core::Fd> null_device() {
@@ -151,21 +169,17 @@ class Execution {
       HEDDLE_ASSIGN(core::FdPair pipe, core::pipe_pair());
       HEDDLE_TRY(core::set_nonblocking(pipe.second));
       list.push_back(std::move(pipe.first));
-      HEDDLE_TRY(open_relay(input_, core::Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), std::move(pipe.second)));
+      core::Fd ours(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+      if (!ours.valid()) return core::system_error("duplicate standard input");
+      input_ = InputRelay(std::move(ours), std::move(pipe.second));
     }
-    HEDDLE_TRY(add_output(list, policy_.output, output_, STDOUT_FILENO));
-    HEDDLE_TRY(add_output(list, policy_.errors, errors_, STDERR_FILENO));
+    HEDDLE_TRY(add_output(list, policy_.output, output_, out_));
+    HEDDLE_TRY(add_output(list, policy_.errors, errors_, err_));
     return list;
   }
 
-  core::Result<void> open_relay(Relay& relay, core::Fd from, core::Fd to) {
-    if (!from.valid() || !to.valid()) return core::system_error("duplicate a standard stream");
-    const bool input = &relay == &input_;
-    relay = Relay(std::move(from), std::move(to), input ? UINT64_MAX : policy_.max_output);
-    return {};
-  }
-
-  core::Result<void> add_output(std::vector<core::Fd>& list, jail::StandardOutput kind, Relay& relay, int ours) {
+  core::Result<void> add_output(std::vector<core::Fd>& list, jail::StandardOutput kind, OutputRelay& relay,
+                                Output& ours) {
     if (kind == jail::StandardOutput::null) {
       HEDDLE_ASSIGN(core::Fd null, null_device());
       list.push_back(std::move(null));
@@ -174,7 +188,8 @@ class Execution {
     HEDDLE_ASSIGN(core::FdPair pipe, core::pipe_pair());
     HEDDLE_TRY(core::set_nonblocking(pipe.first));
     list.push_back(std::move(pipe.second));
-    return open_relay(relay, std::move(pipe.first), core::Fd(::fcntl(ours, F_DUPFD_CLOEXEC, 3)));
+    relay = OutputRelay(std::move(pipe.first), ours, policy_.max_output);
+    return {};
   }
 
   static core::Error told(wire::Message message) {
@@ -204,39 +219,53 @@ class Execution {
     return guest.verify_confined();
   }
 
+  // What the streams wait for, from items[from] on, and what was found of it.
+  static constexpr std::size_t kStreams = 4;
+  void wait_for_streams(pollfd* items) const {
+    items[0] = output_.wanted();
+    items[1] = errors_.wanted();
+    items[2] = {out_.waits() ? out_.fd() : -1, POLLOUT, 0};
+    items[3] = {err_.waits() ? err_.fd() : -1, POLLOUT, 0};
+  }
+  void step_streams(const pollfd* items) {
+    if (items[0].revents != 0) output_.step();
+    if (items[1].revents != 0) errors_.step();
+    if (items[2].revents != 0) out_.write_ready();
+    if (items[3].revents != 0) err_.write_ready();
+  }
+
   // Relays until the program has ended or must end.
-  int watch(wire::Channel& channel, jail::Guest& guest) {
+  End watch(wire::Channel& channel, jail::Guest& guest) {
     const core::Deadline deadline =
         policy_.wall_clock.count() == 0 ? core::Deadline::never() : core::Deadline::after(policy_.wall_clock);
     const bool explains = options_.explain == Explain::yes;
     core::Deadline look = explains ? core::Deadline::after(kLookEvery) : core::Deadline::never();
     for (;;) {
-      std::array<pollfd, 5> items = {pollfd{channel.fd().get(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
-                                     input_.wanted(), output_.wanted(), errors_.wanted()};
+      std::array<pollfd, 3 + kStreams> items = {pollfd{channel.fd().get(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
+                                                input_.wanted()};
+      wait_for_streams(&items[3]);
       const core::Deadline wait = core::Deadline::earlier(deadline, look);
-      if (::poll(items.data(), items.size(), wait.poll_ms()) < 0 && errno != EINTR) {
-        complain(core::system_error("poll"));
-        return kExitNotRun;
+      if (::poll(items.data(), items.size(), wait.poll_ms()) < 0) {
+        if (errno == EINTR) continue;
+        return {kExitNotRun, core::system_error("poll").message()};
       }
-      if (items[1].revents != 0 && signals_.take()) return kExitCancelled;
+      if (items[1].revents != 0 && signals_.take()) {
+        patience_ = core::Deadline::after(kCancelledTime);
+        cancelled_ = true;
+        return {kExitCancelled, {}};
+      }
       if (look.passed()) {
         look_at_denials(guest);
         look = core::Deadline::after(kLookEvery);
       }
       if (deadline.passed()) {
-        complain(fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}",
-                             options_.command.front(), core::duration_text(policy_.wall_clock), options_.policy));
-        return kExitWallClock;
+        return {kExitWallClock,
+                fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}",
+                            options_.command.front(), core::duration_text(policy_.wall_clock), options_.policy)};
       }
       if (items[2].revents != 0) input_.step();
-      if (items[3].revents != 0) output_.step();
-      if (items[4].revents != 0) errors_.step();
-      for (const Relay* relay : {&output_, &errors_}) {
-        if (!relay->over()) continue;
-        complain(fmt::format("{} wrote more than max_output, {}, and was ended; raise it in {}",
-                             options_.command.front(), core::size_text(policy_.max_output), options_.policy));
-        return kExitOutputCap;
-      }
+      step_streams(&items[3]);
+      if (output_.over() || errors_.over()) return over_the_cap();
       if (items[0].revents == 0) continue;
       const auto received = channel.receive();
       if (received.ok() && !received.value()) continue;
@@ -245,48 +274,51 @@ class Execution {
     }
   }
 
-  int ending(core::Result<wire::Message> message, jail::Guest& guest) {
+  [[nodiscard]] End over_the_cap() const {
+    return {kExitOutputCap,
+            fmt::format("{} wrote more than max_output, {}, and was ended; raise it in {}", options_.command.front(),
+                        core::size_text(policy_.max_output), options_.policy)};
+  }
+
+  End ending(core::Result<wire::Message> message, jail::Guest& guest) {
+    const std::string& name = options_.command.front();
     if (message.ok() && message.value().op() == "ended") {
       ended_ = true;
       const auto signalled = message.value().take_bool("signalled");
       const auto code = message.value().take_number("code", 255);
       if (signalled.ok() && code.ok()) {
         const int number = static_cast<int>(code.value());
-        if (!signalled.value()) return number;
-        complain(fmt::format("{} was ended by signal {} ({})", options_.command.front(), number, ::strsignal(number)));
-        return kExitSignal + number;
+        if (!signalled.value()) return {number, {}};
+        return {kExitSignal + number, fmt::format("{} was ended by signal {} ({})", name, number, ::strsignal(number))};
       }
     }
     if (message.ok()) {
       const core::Error error = told(std::move(message).value());
-      complain(error);
-      return error.step == "execute the program" ? kExitNoProgram : kExitNotRun;
+      return {error.step == "execute the program" ? kExitNoProgram : kExitNotRun, error.message()};
     }
-    const auto death = guest.wait(core::Deadline::after(kDrainTime));
-    if (death.ok() && death.value() && death.value()->kind != jail::Death::Kind::signalled &&
-        death.value()->by_signal) {
-      complain(fmt::format("{} and all it started: it {}", options_.command.front(), describe(*death.value())));
-      return kExitSignal + death.value()->code;
+    const auto death = guest.wait(core::Deadline::after(kEndTime));
+    if (!death.ok() || !death.value() || !death.value()->by_signal) {
+      return {kExitNotRun, "heddle-exec-stub ended without a word: " + message.error().message()};
     }
-    if (death.ok() && death.value() && death.value()->kind == jail::Death::Kind::signalled) {
-      complain(fmt::format("{} and all it started were ended by signal {} ({})", options_.command.front(),
-                           death.value()->code, ::strsignal(death.value()->code)));
-      return kExitSignal + death.value()->code;
+    const int number = death.value()->code;
+    if (death.value()->kind != jail::Death::Kind::signalled) {
+      return {kExitSignal + number, fmt::format("{} and all it started: it {}", name, describe(*death.value()))};
     }
-    complain("heddle-exec-stub ended without a word: " + message.error().message());
-    return kExitNotRun;
+    return {kExitSignal + number,
+            fmt::format("{} and all it started were ended by signal {} ({})", name, number, ::strsignal(number))};
   }
 
-  // What the program wrote before its end. Its processes are gone and so the pipes end; where there is no pid namespace
-  // one that got away may hold them, hence the limit.
-  void drain() {
-    const core::Deadline deadline = core::Deadline::after(kDrainTime);
-    while ((output_.open() || errors_.open()) && !output_.over() && !errors_.over() && !deadline.passed()) {
-      std::array<pollfd, 3> items = {pollfd{signals_.fd(), POLLIN, 0}, output_.wanted(), errors_.wanted()};
-      if (::poll(items.data(), items.size(), deadline.poll_ms()) < 0) return;
-      if (items[0].revents != 0) return;
-      if (items[1].revents != 0) output_.step();
-      if (items[2].revents != 0) errors_.step();
+  // Writes what there is to write for as long as somebody may read it. A signal ends that.
+  void deliver() {
+    while (!stopped_ && !patience_.passed() && (output_.open() || errors_.open() || out_.waits() || err_.waits())) {
+      std::array<pollfd, 1 + kStreams> items = {pollfd{signals_.fd(), POLLIN, 0}};
+      wait_for_streams(&items[1]);
+      if (::poll(items.data(), items.size(), patience_.poll_ms()) < 0) {
+        if (errno == EINTR) continue;
+        return;
+      }
+      stopped_ = items[0].revents != 0 && signals_.take();
+      step_streams(&items[1]);
     }
   }
 
@@ -296,20 +328,43 @@ class Execution {
                        folder.instead_of);
   }
 
-  void explain(const jail::AppliedPolicy& applied, const jail::ProgramGrants& granted) const {
-    for (const std::string& line : jail::to_lines(applied)) complain("applied: " + line);
-    for (const jail::ProgramGrants::Called& script : granted.scripts()) complain("applied: script: " + script.path);
-    complain("applied: program: " + granted.program_path());
-    if (granted.loader()) complain("applied: its interpreter, by itself: " + granted.loader()->path());
-    complain(
-        "applied: weaker than a script's: memory may become executable; names, sizes and times of files are not "
+  static int exit_of(const Output& output) {
+    return output.state() == Output::State::broken_pipe ? kExitBrokenPipe : kExitOutput;
+  }
+
+  // The exit code: the program's is passed on only where what it wrote was, and 0 only where all was.
+  int conclude(int code) {
+    deliver();
+    if (stopped_ || cancelled_) return kExitCancelled;
+    out_.finish();
+    if (output_.lost()) {
+      code = exit_of(out_);
+      if (out_.state() == Output::State::failed) say(out_.error().message());
+    }
+    if (input_.error() != 0) {
+      code = kExitOutput;
+      say(core::system_error(input_.error(), "read standard input").message());
+    }
+    deliver();
+    if (stopped_) return kExitCancelled;
+    if (errors_.lost() || (code == 0 && err_.state() != Output::State::good && err_.pending() != 0))
+      return exit_of(err_);
+    return code;
+  }
+
+  void explain(const jail::AppliedPolicy& applied, const jail::ProgramGrants& granted) {
+    for (const std::string& line : jail::to_lines(applied)) say("applied: " + line);
+    for (const jail::ProgramGrants::Called& script : granted.scripts()) say("applied: script: " + script.path);
+    say("applied: program: " + granted.program_path());
+    if (granted.loader()) say("applied: its interpreter, by itself: " + granted.loader()->path());
+    say("applied: weaker than a script's: memory may become executable; names, sizes and times of files are not "
         "hidden");
     if (policy_.needs.subprocesses == jail::Subprocesses::allowed) {
-      complain("applied: weaker than a script's: may start the programs under paths.execute (allow_exec)");
+      say("applied: weaker than a script's: may start the programs under paths.execute (allow_exec)");
     } else {
-      complain(applied.notified == jail::Notified::listening
-                   ? "applied: starts no other program: one execve is let through, the stub's"
-                   : "applied: starts no program but itself and its loader; without notifications no more can be said");
+      say(applied.notified == jail::Notified::listening
+              ? "applied: starts no other program: one execve is let through, the stub's"
+              : "applied: starts no program but itself and its loader; without notifications no more can be said");
     }
     std::string lists[3];
     for (const jail::ProgramGrants::Path& grant : granted.paths()) {
@@ -317,7 +372,7 @@ class Execution {
     }
     const char* const names[] = {"read", "write", "execute"};
     for (std::size_t i = 0; i < 3; ++i) {
-      if (!lists[i].empty()) complain(fmt::format("applied: {}:{}", names[i], lists[i]));
+      if (!lists[i].empty()) say(fmt::format("applied: {}:{}", names[i], lists[i]));
     }
   }
 
@@ -328,36 +383,37 @@ class Execution {
   }
 
   // What the group knows of an end that the stub saw as an exit or a signal.
-  void tell_limits(const jail::Death& death, int code) const {
+  void note_limits(const jail::Death& death, int code) {
     if (!ended_ || code == 0 || !death.group) return;
     if (death.group->oom_kills != 0) {
-      complain(fmt::format("{} ran out of memory: the kernel killed {} of its processes; raise limits.memory in {}",
-                           options_.command.front(), death.group->oom_kills, options_.policy));
+      notes_.push_back(
+          fmt::format("{} ran out of memory: the kernel killed {} of its processes; raise limits.memory in {}",
+                      options_.command.front(), death.group->oom_kills, options_.policy));
     }
     if (death.group->processes_refused != 0) {
-      complain(fmt::format("{} was refused {} new processes; raise limits.processes in {}", options_.command.front(),
-                           death.group->processes_refused, options_.policy));
+      notes_.push_back(fmt::format("{} was refused {} new processes; raise limits.processes in {}",
+                                   options_.command.front(), death.group->processes_refused, options_.policy));
     }
   }
 
-  // The stub has said its last word, or must end.
-  void conclude(jail::Guest& guest, int code) {
+  // The stub has said its last word, or must end. Nothing is written before it has.
+  void take_down(jail::Guest& guest, int code) {
     if (!ended_) guest.kill();
-    const auto death = guest.wait(core::Deadline::after(kDrainTime));
+    const auto death = guest.wait(core::Deadline::after(kEndTime));
     if (death.ok() && death.value()) {
-      tell_limits(*death.value(), code);
+      note_limits(*death.value(), code);
       report_->add(guest.cgroup(), *death.value(), code);
     }
     look_at_denials(guest);
     guest.close();
   }
 
-  void say_what_was_denied(int code) const {
+  void say_what_was_denied(int code) {
     if (options_.explain == Explain::yes) {
-      for (const std::string& line : report_->lines()) complain(line);
+      for (const std::string& line : report_->lines()) say(line);
     } else if (code != 0 && report_->refused() != 0) {
-      complain(fmt::format("{} system call{} refused; run again with --explain to see which, and what would allow it",
-                           report_->refused(), report_->refused() == 1 ? " was" : "s were"));
+      say(fmt::format("{} system call{} refused; run again with --explain to see which, and what would allow it",
+                      report_->refused(), report_->refused() == 1 ? " was" : "s were"));
     }
   }
 
@@ -365,10 +421,16 @@ class Execution {
   Signals& signals_;
   jail::ProgramFile policy_;
   std::optional<ExecReport> report_;
-  bool ended_ = false;  // the stub said so
-  Relay input_;
-  Relay output_;
-  Relay errors_;
+  bool ended_ = false;              // the stub said so
+  std::vector<std::string> notes_;  // beside why it ended
+  Output out_ = Output::of(STDOUT_FILENO);
+  Output err_ = Output::of(STDERR_FILENO);
+  InputRelay input_;
+  OutputRelay output_;
+  OutputRelay errors_;
+  core::Deadline patience_ = core::Deadline::never();  // with those who read
+  bool cancelled_ = false;                             // a signal came while the program ran
+  bool stopped_ = false;                               // one came while readers were waited for
 };
 
 }  // namespace

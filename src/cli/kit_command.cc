@@ -7,10 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <climits>
 #include <optional>
 
+#include "complain.h"
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/core/units.h"
@@ -19,6 +19,7 @@
 #include "heddle/sandbox/conformance/scaffold.h"
 #include "heddle/sandbox/quickjs/backend.h"
 #include "report.h"
+#include "stdio.h"
 
 namespace heddle::cli {
 namespace {
@@ -66,22 +67,17 @@ Exit codes: 0 all passed, 1 a case failed or a rule is broken, 15 it could not
 be run, 64 usage.
 )";
 
-bool say(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
-}
-
 int fail(const core::Error& error, int code = kExitFailed) {
-  say(STDERR_FILENO, fmt::format("heddle: {}\n", core::printable_line(error.message())));
+  complain(error);
   return code;
 }
 
-int finish(std::string_view text, int code) { return say(STDOUT_FILENO, text) ? code : kExitOutput; }
+int finish(std::string_view text, int code) {
+  auto output = Output::open(STDOUT_FILENO);
+  if (!output.ok()) return fail(output.error(), kExitOutput);
+  output.value().add(text);
+  return finish(output.value(), code);
+}
 
 core::Result<Kit> parse(std::vector<std::string> args) {
   Kit kit;
@@ -282,6 +278,8 @@ std::optional<int> run_kit_command(int argc, char** argv) {
   if (argc < 2) return std::nullopt;
   const std::string_view first = argv[1];
   if (first != "conformance" && first != "plugin") return std::nullopt;
+  const auto stdio = complete_stdio();
+  if (!stdio.ok()) return fail(stdio.error());
   const auto kit = parse(std::vector<std::string>(argv + 1, argv + argc));
   if (!kit.ok()) return fail(kit.error(), kExitUsage);
   switch (kit.value().action) {

@@ -16,20 +16,39 @@ constexpr std::size_t kFileChunk = 256U << 10;
 
 }  // namespace
 
-core::Result<Output> Output::open(int fd) {
-  Output output(core::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)));
+Output Output::of(int fd) {
+  Output output(core::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)), fd == STDERR_FILENO ? "standard error" : "standard output");
   struct stat status = {};
-  if (!output.fd_.valid() || ::fstat(output.fd(), &status) != 0)
-    return core::system_error("write the result", "standard output");
-  // A pipe that is writable takes PIPE_BUF bytes without blocking (pipe(7)). The description is shared with whoever
-  // else holds the pipe, so O_NONBLOCK is not ours to set.
-  output.chunk_ = S_ISREG(status.st_mode) ? kFileChunk : PIPE_BUF;
+  const int mode = output.fd_.valid() ? ::fcntl(output.fd(), F_GETFL) : -1;
+  if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY || ::fstat(output.fd(), &status) != 0) {
+    output.state_ = State::failed;
+    output.error_ =
+        core::system_error(EBADF, "write the output",
+                           std::string(output.name_) + " is closed, or open for reading only; send it to a file");
+    return output;
+  }
+  // A pipe that is writable takes PIPE_BUF bytes without blocking (pipe(7)), where nobody else writes to it.
+  output.regular_ = S_ISREG(status.st_mode);
+  output.chunk_ = output.regular_ ? kFileChunk : PIPE_BUF;
   output.terminal_ = ::isatty(output.fd()) == 1;
   return output;
 }
 
+core::Result<Output> Output::open(int fd) {
+  Output output = of(fd);
+  if (output.state_ == State::failed) return std::move(output.error_);
+  return output;
+}
+
+void Output::fail(int error) {
+  state_ = error == EPIPE ? State::broken_pipe : State::failed;
+  error_ = core::system_error(error, "write the output", name_);
+}
+
 bool Output::write_some(std::size_t most) {
-  const ssize_t wrote = ::write(fd_.get(), queue_.data() + written_, std::min(most, pending()));
+  const char* const bytes = queue_.data() + written_;
+  const std::size_t size = std::min(most, pending());
+  const ssize_t wrote = regular_ ? ::write(fd_.get(), bytes, size) : writer_.write(fd_.get(), bytes, size);
   if (wrote >= 0) {
     written_ += static_cast<std::size_t>(wrote);
     if (written_ >= queue_.size() - written_) {  // moving what is left costs no more than what was written
@@ -40,28 +59,23 @@ bool Output::write_some(std::size_t most) {
     return true;
   }
   if (errno == EINTR) return true;
-  if (errno == EAGAIN) return false;
-  state_ = errno == EPIPE ? State::broken_pipe : State::failed;
-  error_ = core::system_error("write the result", "standard output");
+  if (errno != EAGAIN) fail(errno);
   return false;
 }
 
 void Output::write_ready() {
-  if (state_ == State::good && pending() > 0) (void)write_some(chunk_);
+  if (waits()) (void)write_some(chunk_);
 }
 
 void Output::finish() {
-  while (state_ == State::good && pending() > 0) {
-    if (write_some(kFileChunk)) continue;
+  while (waits()) {
+    if (write_some(chunk_)) continue;
     if (state_ != State::good) return;
     pollfd wait{fd_.get(), POLLOUT, 0};
-    if (::poll(&wait, 1, -1) < 0 && errno != EINTR) state_ = State::failed;
+    if (::poll(&wait, 1, -1) < 0 && errno != EINTR) fail(errno);
   }
   if (state_ != State::good || !fd_.valid()) return;
-  if (::close(fd_.release()) != 0 && errno != EINTR) {
-    state_ = State::failed;
-    error_ = core::system_error("close the result", "standard output");
-  }
+  if (::close(fd_.release()) != 0 && errno != EINTR) fail(errno);
 }
 
 }  // namespace heddle::cli

@@ -1,19 +1,59 @@
 #include "relay.h"
 
 #include <limits.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 namespace heddle::cli {
+namespace {
 
-pollfd Relay::wanted() const {
-  if (!chunk_.empty()) return {to_.get(), POLLOUT, 0};
-  return {from_.valid() && !over_ ? from_.get() : -1, POLLIN, 0};
+constexpr std::size_t kChunk = std::size_t{64} << 10;
+
+bool again(int error) { return error == EINTR || error == EAGAIN; }
+
+}  // namespace
+
+pollfd OutputRelay::wanted() const {
+  const bool takes = from_.valid() && !to_->waits();
+  return {takes ? from_.get() : -1, POLLIN, 0};
 }
 
-void Relay::step() {
+void OutputRelay::step() {
+  std::array<char, kChunk> bytes;
+  const ssize_t got = ::read(from_.get(), bytes.data(), std::min<std::uint64_t>(bytes.size(), last_));
+  if (got < 0 && again(errno)) return;
+  if (got <= 0) return from_.reset();
+  const auto size = static_cast<std::size_t>(got);
+  if (to_->state() != Output::State::good) {
+    lost_ = true;
+    return from_.reset();
+  }
+  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(size, left_));
+  to_->add({bytes.data(), taken});
+  used_ = true;
+  left_ -= taken;
+  last_ -= size;
+  over_ = taken < size;
+  if (over_ || last_ == 0) from_.reset();
+}
+
+void OutputRelay::last() {
+  int bytes = 0;
+  if (!from_.valid()) return;
+  if (::ioctl(from_.get(), FIONREAD, &bytes) != 0 || bytes <= 0) return from_.reset();
+  last_ = static_cast<std::uint64_t>(bytes);
+}
+
+pollfd InputRelay::wanted() const {
+  if (!chunk_.empty()) return {to_.get(), POLLOUT, 0};
+  return {from_.get(), POLLIN, 0};
+}
+
+void InputRelay::step() {
   if (chunk_.empty()) {
     take();
   } else {
@@ -21,25 +61,23 @@ void Relay::step() {
   }
 }
 
-void Relay::take() {
-  std::array<char, PIPE_BUF> bytes{};
+void InputRelay::take() {
+  std::array<char, PIPE_BUF> bytes;
   const ssize_t got = ::read(from_.get(), bytes.data(), bytes.size());
-  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (got < 0 && again(errno)) return;
+  if (got < 0) error_ = errno;
   if (got <= 0) return close();
-  const auto size = static_cast<std::size_t>(got);
-  over_ = size > left_;
-  chunk_.assign(bytes.data(), over_ ? static_cast<std::size_t>(left_) : size);
-  left_ -= chunk_.size();
+  chunk_.assign(bytes.data(), static_cast<std::size_t>(got));
 }
 
-void Relay::put() {
+void InputRelay::put() {
   const ssize_t put = ::write(to_.get(), chunk_.data(), chunk_.size());
-  if (put < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (put < 0 && again(errno)) return;
   if (put < 0) return close();
   chunk_.erase(0, static_cast<std::size_t>(put));
 }
 
-void Relay::close() {
+void InputRelay::close() {
   from_.reset();
   to_.reset();
   chunk_.clear();

@@ -1,4 +1,4 @@
-// Relay: bytes from one descriptor to another as poll(2) allows, with a ceiling.
+// Relay: bytes of a guest's pipe to an Output, or of a descriptor of ours to a guest's pipe, as poll(2) allows.
 #pragma once
 
 #include <poll.h>
@@ -7,35 +7,60 @@
 #include <string>
 
 #include "heddle/core/fd.h"
+#include "output.h"
 
 namespace heddle::cli {
 
-/// One direction. Not thread-safe. Keeps at most one chunk, and writes no more at a time than a pipe that is ready
-/// takes without blocking. `to` that nobody reads any more closes `from`, so that the writer learns of it.
-class Relay {
+/// What a guest writes, with a ceiling. Not thread-safe. Takes nothing while `to` still holds something, so at most one
+/// chunk is kept. An output that cannot be written any more closes the pipe, so that the guest learns of it.
+class OutputRelay {
  public:
-  Relay() = default;
-  Relay(core::Fd from, core::Fd to, std::uint64_t ceiling)
-      : from_(std::move(from)), to_(std::move(to)), left_(ceiling) {}
+  OutputRelay() = default;
+  OutputRelay(core::Fd from, Output& to, std::uint64_t ceiling) : from_(std::move(from)), to_(&to), left_(ceiling) {}
 
-  [[nodiscard]] bool open() const { return from_.valid() || to_.valid(); }
-  /// More came than the ceiling, and what was within it has been passed on.
-  [[nodiscard]] bool over() const { return over_ && chunk_.empty(); }
-  /// What to wait for: one of the two descriptors, or none (fd -1).
+  /// More may come.
+  [[nodiscard]] bool open() const { return from_.valid(); }
+  /// More came than the ceiling; what was within it is passed on.
+  [[nodiscard]] bool over() const { return over_; }
+  /// Something of the guest's did not get through, its ceiling aside.
+  [[nodiscard]] bool lost() const { return lost_ || (used_ && to_->state() != Output::State::good); }
+  /// What to wait for; fd -1 when for nothing.
   [[nodiscard]] pollfd wanted() const;
   /// After poll(2) reported something about wanted().
   void step();
-  void close();
+  /// The guest has ended: what the pipe holds now is the last of it, whoever still has it open.
+  void last();
+
+ private:
+  core::Fd from_;
+  Output* to_ = nullptr;
+  std::uint64_t left_ = 0;           // below the ceiling
+  std::uint64_t last_ = UINT64_MAX;  // to be taken
+  bool over_ = false;
+  bool used_ = false;
+  bool lost_ = false;
+};
+
+/// What a guest reads. Its end closes the pipe, and a guest that reads no more ends it.
+class InputRelay {
+ public:
+  InputRelay() = default;
+  InputRelay(core::Fd from, core::Fd to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  [[nodiscard]] pollfd wanted() const;
+  void step();
+  /// Why no more could be read though there was no end; 0 otherwise.
+  [[nodiscard]] int error() const { return error_; }
 
  private:
   void take();
   void put();
+  void close();
 
   core::Fd from_;
   core::Fd to_;
-  std::uint64_t left_ = 0;
   std::string chunk_;
-  bool over_ = false;
+  int error_ = 0;
 };
 
 }  // namespace heddle::cli

@@ -5,6 +5,13 @@
 
 namespace heddle::cli {
 
+sigset_t cancelling_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
 core::Result<Signals> Signals::install() {
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -41,9 +48,7 @@ bool Signals::take() {
 }
 
 void Signals::release() {
-  sigset_t ours;
-  sigemptyset(&ours);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours, signal);
+  const sigset_t ours = cancelling_signals();
   (void)::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
 }
 

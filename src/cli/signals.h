@@ -7,6 +7,9 @@
 
 namespace heddle::cli {
 
+/// SIGINT, SIGTERM and SIGHUP.
+[[nodiscard]] sigset_t cancelling_signals();
+
 /// Blocks the three signals in the calling thread, so it is made before other threads are, and ignores SIGPIPE for the
 /// process. What it changed is as before once it is destroyed.
 class Signals {

@@ -61,7 +61,8 @@ std::optional<Broken> broken_payload(std::string_view payload) {
   if (payload.size() > kMaxPayloadBytes) {
     return Broken{core::Errc::too_large, "the payload is larger than 64 KiB; large values go into the body"};
   }
-  if (!core::is_json_object(payload, kMaxFactDepth)) return Broken{core::Errc::malformed, "the payload is not a JSON object"};
+  if (!core::is_json_object(payload, kMaxFactDepth))
+    return Broken{core::Errc::malformed, "the payload is not a JSON object"};
   return std::nullopt;
 }
 
