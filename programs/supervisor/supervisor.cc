@@ -83,10 +83,11 @@ core::Result<void> Supervisor::run() {
   HEDDLE_TRY(watch(host_.fd(), kHostKey));
   for (;;) {
     epoll_event event{};
+    end_late_guests();  // first: whatever comes in, and however fast
     const bool removed = remove_dying();
     const int patience = sweep() && removed ? -1 : kDyingMilliseconds;
     const bool idle = left_open_.empty() && all_ready();
-    const int ready = ::epoll_wait(epoll_.get(), &event, 1, idle ? patience : kQuietMilliseconds);
+    const int ready = ::epoll_wait(epoll_.get(), &event, 1, until_deadline(idle ? patience : kQuietMilliseconds));
     if (ready == 0 || left_open_.size() > kMostLeftOpen) left_open_.clear();
     if (ready == 0) make_one_ready();
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
@@ -141,6 +142,7 @@ core::Result<void> Supervisor::serve() {
   if (op == "prepare") return prepare(std::move(packet.message));
   if (op == "status") return status(packet.message);
   if (op == "close") return close(packet.message);
+  if (op == "deadline") return deadline(packet.message);
   if (op == "notify") return notify(packet.message);
   if (op == "denials") return denials(packet.message);
   if (op == "groups") return groups(packet.message);
@@ -187,6 +189,7 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   }
   HEDDLE_TRY(watch(guest.process.fd(), event_key(id, Source::process)));
   guest.group = std::move(group);
+  set_deadline(id, guest, plan.deadline);
   wire::Message reply("spawned");
   reply.set("id", id).set("pid", static_cast<std::uint32_t>(spawned.pid));
   jail::encode_identity(plan.identity, reply);
@@ -325,6 +328,36 @@ core::Result<void> Supervisor::denials(wire::Message& request) {
   return jail::send_packet(control_, jail::encode_denials(guest->notifier.log()), {});
 }
 
+core::Result<void> Supervisor::deadline(wire::Message& request) {
+  HEDDLE_ASSIGN(const core::Deadline deadline, jail::decode_deadline(request));
+  std::uint64_t id = 0;
+  HEDDLE_ASSIGN(Guest * guest, find(request, id));
+  set_deadline(id, *guest, deadline);
+  return {};
+}
+
+void Supervisor::set_deadline(std::uint64_t id, Guest& guest, core::Deadline deadline) {
+  deadlines_.erase({guest.deadline.when(), id});
+  guest.deadline = deadline;
+  if (!deadline.is_never() && guest.ending.state == jail::Ending::State::alive) deadlines_.emplace(deadline.when(), id);
+}
+
+// At most so long, in milliseconds, and not past the next guest's deadline; -1 is for ever.
+int Supervisor::until_deadline(int milliseconds) const {
+  if (deadlines_.empty()) return milliseconds;
+  const int left = core::Deadline::at(deadlines_.begin()->first).poll_ms();
+  return milliseconds < 0 ? left : std::min(milliseconds, left);
+}
+
+void Supervisor::end_late_guests() {
+  while (!deadlines_.empty() && core::Deadline::at(deadlines_.begin()->first).passed()) {
+    Guest& guest = guests_.at(deadlines_.begin()->second);
+    deadlines_.erase(deadlines_.begin());
+    if (guest.process.has_exited()) continue;  // its end is about to be seen
+    guest.late = guest.process.send_signal(SIGKILL).ok();
+  }
+}
+
 core::Result<void> Supervisor::notify(wire::Message& request) {
   std::uint64_t id = 0;
   HEDDLE_ASSIGN(Guest * guest, find(request, id));
@@ -360,6 +393,8 @@ void Supervisor::look_at(std::uint64_t id) {
     sweeps_ = kDyingTries;
   }
   guest.ending.denial_quota = guest.notifier.quota_spent();
+  guest.ending.timed_out = guest.late;
+  set_deadline(id, guest, core::Deadline::never());
   for (const core::Fd* fd : {&guest.notifier.socket(), &guest.notifier.listener()}) {
     if (fd->valid()) unwatch(*fd);
   }

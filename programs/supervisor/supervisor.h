@@ -1,4 +1,4 @@
-// The supervisor's state and loop. One thread, no timers. Of a guest's data only what its refused calls
+// The supervisor's state and loop. One thread. Of a guest's data only what its refused calls
 // point at passes through, uninterpreted.
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "heddle/core/fd.h"
@@ -36,7 +38,9 @@ class Supervisor {
     jail::Ending ending;
     jail::Notifier notifier;
     jail::ControlGroup group;
-    core::Fd mounts;         // its mount namespace
+    core::Fd mounts;  // its mount namespace
+    core::Deadline deadline = core::Deadline::never();
+    bool late = false;       // ended at its deadline
     bool forgotten = false;  // closed by the host before its end was seen
     pid_t pid = 0;
     bool leaves = false;                    // may leave processes that no pid namespace ends
@@ -68,6 +72,10 @@ class Supervisor {
   [[nodiscard]] core::Result<void> close(wire::Message& request);
   [[nodiscard]] core::Result<void> notify(wire::Message& request);
   [[nodiscard]] core::Result<void> denials(wire::Message& request);
+  [[nodiscard]] core::Result<void> deadline(wire::Message& request);
+  void set_deadline(std::uint64_t id, Guest& guest, core::Deadline deadline);
+  [[nodiscard]] int until_deadline(int milliseconds) const;
+  void end_late_guests();
   [[nodiscard]] core::Result<Guest*> find(wire::Message& request, std::uint64_t& id);
   [[nodiscard]] core::Result<void> handle(std::uint64_t key, std::uint32_t events);
   [[nodiscard]] core::Result<void> notified(std::uint64_t id, Source source, std::uint32_t events);
@@ -96,6 +104,7 @@ class Supervisor {
   std::unique_ptr<jail::GroupTree> groups_;
   std::vector<jail::ControlGroup> dying_;  // of ended guests, whose descendants are not gone yet
   std::map<std::uint64_t, Guest> guests_;
+  std::set<std::pair<core::TimePoint, std::uint64_t>> deadlines_;  // of living guests that have one
   std::vector<Kind> kinds_;
   std::vector<core::Fd> left_open_;  // of ended guests, to be closed when nothing is asked for
   int sweeps_ = 0;                   // looks for what ended guests have left that are still to be made

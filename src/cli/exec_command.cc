@@ -31,9 +31,12 @@ namespace {
 using core::Errc;
 
 constexpr std::chrono::seconds kStartTime{30};
-constexpr std::chrono::seconds kEndTime{2};           // of a guest that was killed
-constexpr std::chrono::seconds kCancelledTime{2};     // for output, once a signal has come
-constexpr std::chrono::milliseconds kLookEvery{100};  // the supervisor keeps a bounded number of denials
+constexpr std::chrono::seconds kEndTime{2};        // of a guest that was killed
+constexpr std::chrono::seconds kCancelledTime{2};  // for output, once a signal has come
+// The supervisor keeps a bounded number of denials, so they are fetched while the program runs; a flood of them must
+// not keep us from its streams and from signals.
+constexpr std::chrono::milliseconds kLookEvery{100};
+constexpr std::chrono::milliseconds kLookTime{20};
 
 struct Built {
   jail::ProgramGrants grants;
@@ -72,7 +75,14 @@ struct End {
 
 class Execution {
  public:
-  Execution(const ExecOptions& options, Signals& signals) : options_(options), signals_(signals) {}
+  Execution(const ExecOptions& options, Signals& signals) : options_(options), signals_(signals) {
+    // As a background job we write to the terminal all the same, and leave what is typed there to its owner.
+    sigset_t of_terminals;
+    sigemptyset(&of_terminals);
+    sigaddset(&of_terminals, SIGTTIN);
+    sigaddset(&of_terminals, SIGTTOU);
+    (void)::pthread_sigmask(SIG_BLOCK, &of_terminals, nullptr);  // fails for no set of these
+  }
 
   int run() {
     core::Result<int> code = attempt();
@@ -127,6 +137,10 @@ class Execution {
       report_->set_user(applied.uid, applied.own_identity);
       explain(applied, built.grants);
       say("applied: " + folder_line(*built.folder));
+    }
+    // From here the supervisor ends it on time, whatever becomes of us.
+    if (policy_.wall_clock.count() != 0) {
+      HEDDLE_TRY(guest.set_deadline(core::Deadline::after(policy_.wall_clock)));
     }
     channel.queue(wire::Message("go"));
     HEDDLE_TRY(channel.wait_flushed(core::Deadline::after(kStartTime)));
@@ -236,16 +250,14 @@ class Execution {
 
   // Relays until the program has ended or must end.
   End watch(wire::Channel& channel, jail::Guest& guest) {
-    const core::Deadline deadline =
-        policy_.wall_clock.count() == 0 ? core::Deadline::never() : core::Deadline::after(policy_.wall_clock);
     const bool explains = options_.explain == Explain::yes;
     core::Deadline look = explains ? core::Deadline::after(kLookEvery) : core::Deadline::never();
     for (;;) {
       std::array<pollfd, 3 + kStreams> items = {pollfd{channel.fd().get(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
                                                 input_.wanted()};
       wait_for_streams(&items[3]);
-      const core::Deadline wait = core::Deadline::earlier(deadline, look);
-      if (::poll(items.data(), items.size(), wait.poll_ms()) < 0) {
+      const core::Deadline again = input_.in_background() ? core::Deadline::after(kLookEvery) : core::Deadline::never();
+      if (::poll(items.data(), items.size(), core::Deadline::earlier(look, again).poll_ms()) < 0) {
         if (errno == EINTR) continue;
         return {kExitNotRun, core::system_error("poll").message()};
       }
@@ -255,13 +267,8 @@ class Execution {
         return {kExitCancelled, {}};
       }
       if (look.passed()) {
-        look_at_denials(guest);
+        look_at_denials(guest, core::Deadline::after(kLookTime));
         look = core::Deadline::after(kLookEvery);
-      }
-      if (deadline.passed()) {
-        return {kExitWallClock,
-                fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}",
-                            options_.command.front(), core::duration_text(policy_.wall_clock), options_.policy)};
       }
       if (items[2].revents != 0) input_.step();
       step_streams(&items[3]);
@@ -301,6 +308,10 @@ class Execution {
       return {kExitNotRun, "heddle-exec-stub ended without a word: " + message.error().message()};
     }
     const int number = death.value()->code;
+    if (death.value()->kind == jail::Death::Kind::timed_out) {
+      return {kExitWallClock, fmt::format("{} took longer than wall_clock, {}, and was ended; raise it in {}", name,
+                                          core::duration_text(policy_.wall_clock), options_.policy)};
+    }
     if (death.value()->kind != jail::Death::Kind::signalled) {
       return {kExitSignal + number, fmt::format("{} and all it started: it {}", name, describe(*death.value()))};
     }
@@ -377,9 +388,13 @@ class Execution {
   }
 
   // A supervisor that is gone has taken what it knew along; the program is over all the same.
-  void look_at_denials(jail::Guest& guest) {
-    const core::Result<jail::Denials> denials = guest.take_denials();
-    if (denials.ok()) report_->add(denials.value());
+  void look_at_denials(jail::Guest& guest, core::Deadline deadline) {
+    for (std::uint64_t left = 1; left != 0 && !deadline.passed();) {
+      const core::Result<jail::Denials> denials = guest.take_denials(core::Deadline::after({}));
+      if (!denials.ok()) return;
+      report_->add(denials.value());
+      left = denials.value().left;
+    }
   }
 
   // What the group knows of an end that the stub saw as an exit or a signal.
@@ -404,7 +419,7 @@ class Execution {
       note_limits(*death.value(), code);
       report_->add(guest.cgroup(), *death.value(), code);
     }
-    look_at_denials(guest);
+    look_at_denials(guest, core::Deadline::after(kEndTime));
     guest.close();
   }
 

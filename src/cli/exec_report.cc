@@ -109,7 +109,7 @@ bool locks(const Denial& denial) {
 }  // namespace
 
 // The whole line, with what stands there already.
-std::string ExecReport::list_line(Access access, const std::vector<std::string>& more) const {
+std::string ExecReport::list_line(Access access, const std::set<std::string>& more) const {
   std::string list;
   const auto add = [&](const std::string& path) { list += (list.empty() ? "" : ", ") + in_quotes(path); };
   for (const jail::PathGrant& grant : policy_.granted) {
@@ -126,8 +126,8 @@ std::string ExecReport::interpreter_line(const std::string& path) const {
 
 std::string ExecReport::grant_line(Access access, const std::string& path) {
   if (!writable(path)) return "a folder above it, under [paths]: its name cannot be written in TOML";
-  std::vector<std::string>& wanted = wanted_[access];
-  if (std::find(wanted.begin(), wanted.end(), path) == wanted.end()) wanted.push_back(path);
+  std::set<std::string>& wanted = wanted_[access];
+  if (wanted.size() < kMostRows) wanted.insert(path);
   std::string line = list_line(access, {path});
   if (access != Access::execute || policy_.needs.subprocesses == jail::Subprocesses::allowed) return line;
   return fmt::format("at the top of {}: allow_exec = true; {}", file_, line);
@@ -141,7 +141,7 @@ void ExecReport::add_row(std::string what, std::string rule, std::string change,
     rows_.push_back({std::move(what), std::move(rule), std::move(change), count});
   } else {
     places_.erase(place);
-    dropped_ += count;
+    not_kept_ += count;
   }
 }
 
@@ -180,7 +180,7 @@ void ExecReport::add(const jail::Denials& denials) {
     }
   }
   refused_ = denials.total;
-  dropped_ = std::max(dropped_, denials.dropped + denials.observed_dropped);
+  not_told_ = denials.dropped + denials.observed_dropped + denials.left;
 }
 
 void ExecReport::add(const jail::AppliedCgroup& group, const jail::Death& death, int code) {
@@ -201,13 +201,15 @@ void ExecReport::add(const jail::AppliedCgroup& group, const jail::Death& death,
 
 std::vector<std::string> ExecReport::lines() const {
   std::vector<std::string> lines;
-  if (rows_.empty() && dropped_ == 0) lines.emplace_back("denied: nothing that was seen");
+  if (rows_.empty() && not_kept() == 0) lines.emplace_back("denied: nothing that was seen");
   for (const Row& row : rows_) {
     lines.push_back(fmt::format("denied: {}{}", row.what, row.count == 1 ? "" : fmt::format(", {} times", row.count)));
     lines.push_back("  by " + row.rule);
     lines.push_back("  to allow it: " + row.change);
   }
-  if (dropped_ != 0) lines.push_back(fmt::format("denied: {} calls more, for which there was no room", dropped_));
+  if (not_kept() != 0) {
+    lines.push_back(fmt::format("denied: {} calls more were not kept, for want of room or time", not_kept()));
+  }
   if (!rows_.empty()) lines.emplace_back("paths are what was seen in the program's memory: observed, never proof");
   for (const auto& [access, paths] : wanted_) {
     if (paths.size() > 1) lines.push_back("to allow all of that: " + list_line(access, paths));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,8 @@ class ExecReport {
   void add_refused(const jail::Denial& denial);
   void add_observed(const jail::Denial& denial);
   [[nodiscard]] std::string grant_line(jail::Access access, const std::string& path);
-  [[nodiscard]] std::string list_line(jail::Access access, const std::vector<std::string>& more) const;
+  [[nodiscard]] std::string list_line(jail::Access access, const std::set<std::string>& more) const;
+  [[nodiscard]] std::uint64_t not_kept() const { return not_told_ + not_kept_; }
 
   const jail::ProgramFile& policy_;
   const std::string file_;
@@ -55,11 +57,12 @@ class ExecReport {
   std::uint32_t user_ = 0;
   bool own_identity_ = false;
   std::uint64_t refused_ = 0;
-  std::uint64_t dropped_ = 0;
+  std::uint64_t not_told_ = 0;  // by the supervisor, which had no room for them
+  std::uint64_t not_kept_ = 0;  // for which there is no row
   std::string not_known_;
   std::vector<Row> rows_;
   std::map<std::string, std::size_t> places_;
-  std::map<jail::Access, std::vector<std::string>> wanted_;  // paths that lines name
+  std::map<jail::Access, std::set<std::string>> wanted_;  // paths that rows name
 };
 
 }  // namespace heddle::cli

@@ -1,6 +1,7 @@
 #include "progress.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +12,6 @@ namespace {
 constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr std::size_t kBarColumns = 30;
 
-// A line that cannot be shown is not missed.
-void show(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
-
 }  // namespace
 
 std::string progress_line(const ProgressState& state) {
@@ -22,6 +20,12 @@ std::string progress_line(const ProgressState& state) {
   const double part = std::min(1.0, static_cast<double>(state.bytes_read) / static_cast<double>(*state.bytes_total));
   const auto filled = static_cast<std::size_t>(part * static_cast<double>(kBarColumns));
   return fmt::format("[{:<{}}] {:3.0f}% {}", std::string(filled, '#'), kBarColumns, part * 100, counts);
+}
+
+// A line that cannot be shown is not missed, and not waited for: the terminal may be stopped.
+void Progress::show(std::string_view text) {
+  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&terminal, 1, 0) > 0) (void)writer_.write(STDERR_FILENO, text.data(), text.size());
 }
 
 core::Deadline Progress::due() const {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "heddle/core/clock.h"
+#include "timed_write.h"
 
 namespace heddle::cli {
 
@@ -36,6 +38,9 @@ class Progress {
   void erase();
 
  private:
+  void show(std::string_view text);
+
+  TimedWriter writer_;
   Shown shown_;
   bool also_output_;
   bool drawn_ = false;

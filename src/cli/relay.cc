@@ -50,7 +50,13 @@ void OutputRelay::last() {
 
 pollfd InputRelay::wanted() const {
   if (!chunk_.empty()) return {to_.get(), POLLOUT, 0};
-  return {from_.get(), POLLIN, 0};
+  return {in_background() ? -1 : from_.get(), POLLIN, 0};
+}
+
+bool InputRelay::in_background() const {
+  if (!from_.valid()) return false;
+  const pid_t foreground = ::tcgetpgrp(from_.get());  // ENOTTY: no terminal, or not the one that controls us
+  return foreground >= 0 && foreground != ::getpgrp();
 }
 
 void InputRelay::step() {
@@ -64,7 +70,7 @@ void InputRelay::step() {
 void InputRelay::take() {
   std::array<char, PIPE_BUF> bytes;
   const ssize_t got = ::read(from_.get(), bytes.data(), bytes.size());
-  if (got < 0 && again(errno)) return;
+  if (got < 0 && (again(errno) || in_background())) return;
   if (got < 0) error_ = errno;
   if (got <= 0) return close();
   chunk_.assign(bytes.data(), static_cast<std::size_t>(got));

@@ -41,7 +41,9 @@ class OutputRelay {
   bool lost_ = false;
 };
 
-/// What a guest reads. Its end closes the pipe, and a guest that reads no more ends it.
+/// What a guest reads. Its end closes the pipe, and a guest that reads no more ends it. A terminal is left alone while
+/// it belongs to other processes (a shell's background job): its owner blocks SIGTTIN and looks again from time to
+/// time.
 class InputRelay {
  public:
   InputRelay() = default;
@@ -49,6 +51,8 @@ class InputRelay {
 
   [[nodiscard]] pollfd wanted() const;
   void step();
+  /// Nothing is wanted because somebody else has the terminal.
+  [[nodiscard]] bool in_background() const;
   /// Why no more could be read though there was no end; 0 otherwise.
   [[nodiscard]] int error() const { return error_; }
 

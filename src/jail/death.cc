@@ -38,7 +38,7 @@ std::string describe(const Death& death) {
              std::to_string(death.group ? death.group->processes_refused : 0) +
              " new ones; give it a higher limit of processes";
     case Death::Kind::timed_out:
-      return "ran out of time: the host killed it";
+      return "ran out of time and was killed";
     case Death::Kind::denial_quota:
       return "was killed after more refused system calls than its policy lets it try";
   }

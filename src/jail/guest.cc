@@ -19,6 +19,7 @@ namespace {
 using core::Errc;
 constexpr unsigned kFilterMode = 2;  // SECCOMP_MODE_FILTER
 constexpr std::chrono::seconds kCloseGrace{30};
+constexpr std::size_t kMostTaken = DenialLog::kRoom + DenialLog::kObservedRoom;
 
 core::Error not_confined(const std::string& what) {
   return core::make_error(Errc::confinement, "verify a guest's confinement", what + "; the guest was sent nothing");
@@ -36,6 +37,7 @@ Death::Kind kind_of(const Ending& ending, std::optional<KillReason> killed) {
   const bool refused_processes = ending.group && ending.group->processes_refused > 0;
   if (sigkill && ending.group && ending.group->oom_kills > 0) return Death::Kind::out_of_memory;
   if (sigkill && ending.denial_quota) return Death::Kind::denial_quota;
+  if (sigkill && ending.timed_out) return Death::Kind::timed_out;
   if (sigkill && killed) return *killed == KillReason::time_out ? Death::Kind::timed_out : Death::Kind::killed;
   if (!ending.signalled && ending.code == 0) return Death::Kind::exited;
   if (refused_processes) return Death::Kind::process_limit;
@@ -150,10 +152,18 @@ core::Result<AppliedPolicy> Guest::applied() const {
   return applied;
 }
 
-core::Result<Denials> Guest::take_denials() {
+core::Result<void> Guest::set_deadline(core::Deadline deadline) {
+  if (!link_) return core::make_error(Errc::closed, "set a guest's deadline");
+  wire::Message request("deadline");
+  request.set("id", id_);
+  encode_deadline(deadline, request);
+  return link_->tell(request);
+}
+
+core::Result<Denials> Guest::take_denials(core::Deadline deadline) {
   if (!link_) return core::make_error(Errc::closed, "ask for a guest's denials");
   Denials taken;
-  for (;;) {
+  do {
     wire::Message request("denials");
     request.set("id", id_);
     HEDDLE_ASSIGN(Packet reply, link_->ask(request));
@@ -162,8 +172,8 @@ core::Result<Denials> Guest::take_denials() {
     taken.total = report.total;
     taken.dropped = report.dropped;
     taken.observed_dropped = report.observed_dropped;
-    if (report.records.size() < kDenialsAPacket) break;
-  }
+    taken.left = report.left;
+  } while (taken.left != 0 && taken.denials.size() < kMostTaken && !deadline.passed());
   if (death_ && death_->kind == Death::Kind::signalled && death_->code == SIGSYS) {
     ++taken.total;
     if (!unknown_told_) taken.denials.push_back(unknown_denial(table_));
@@ -214,7 +224,7 @@ void Guest::close() noexcept {
   if (ended && !death_) (void)wait(core::Deadline::never());
   wire::Message request("close");
   request.set("id", id_);
-  link_->tell(request);
+  (void)link_->tell(request);  // a supervisor that cannot be told is gone, and has nothing to forget
   if (ended && identity_ != 0) link_->give_back_identity(identity_);
   link_.reset();
   process_ = core::Pidfd();

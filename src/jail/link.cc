@@ -37,11 +37,12 @@ core::Result<Packet> Link::ask(const wire::Message& request, const std::vector<c
   return broken(reply.error());
 }
 
-void Link::tell(const wire::Message& request) noexcept {
+core::Result<void> Link::tell(const wire::Message& request) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!socket_.valid()) return;
-  const core::Result<void> sent = send_locked(request, {}, core::Deadline::after(request_timeout_));
-  if (!sent.ok()) (void)broken(sent.error());
+  if (!socket_.valid()) return broken(core::make_error(Errc::disconnected, "", ""));
+  core::Result<void> sent = send_locked(request, {}, core::Deadline::after(request_timeout_));
+  if (!sent.ok()) return broken(sent.error());
+  return sent;
 }
 
 // Requests without a reply may fill the queue of a supervisor that hangs; send(2) would wait for ever.

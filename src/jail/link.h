@@ -38,8 +38,8 @@ class Link {
     return ask(request, {}, core::Deadline::after(request_timeout_), kLooks);
   }
 
-  /// A request that has no reply. A supervisor that cannot be told is gone, and has nothing to forget.
-  void tell(const wire::Message& request) noexcept;
+  /// A request that has no reply.
+  [[nodiscard]] core::Result<void> tell(const wire::Message& request) noexcept;
 
   /// Closes the connection, upon which the supervisor ends its guests and itself; waits, and kills it if it does not.
   void end() noexcept;

@@ -193,7 +193,7 @@ core::Result<void> Supervisor::prepare(const Policy& policy) {
 
 core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& program,
                                       const std::vector<std::string>& arguments, core::Fd channel,
-                                      const std::vector<core::Fd>& more) {
+                                      const std::vector<core::Fd>& more, core::Deadline deadline) {
   SpawnPlan plan;  // descriptors travel beside it
   plan.arguments.push_back(core::bound_text(program.path()));
   for (const std::string& argument : arguments) {
@@ -208,6 +208,7 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
                  policy.one_program(), policy.profile() == Profile::program};
   plan.group_limits = policy.limits().group;
   plan.namespaces = policy.namespaces();
+  plan.deadline = deadline;
   if (link_->identity_count != 0) {
     HEDDLE_ASSIGN(plan.identity, link_->take_identity());
   }

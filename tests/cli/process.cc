@@ -67,6 +67,8 @@ Terminal::Terminal() : ours_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
   HEDDLE_CHECK(theirs_.valid());
 }
 
+void Terminal::type(std::string_view text) const { EXPECT_TRUE(core::write_all(ours_, text).ok()); }
+
 std::string Terminal::shown() const {
   std::string text;
   for (pollfd wait{ours_.get(), POLLIN, 0}; ::poll(&wait, 1, 0) > 0;) {

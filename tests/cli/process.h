@@ -54,6 +54,8 @@ class Terminal {
   Terminal();
   /// The program's side of it.
   [[nodiscard]] Stream stream() const { return given_stream(theirs_.get()); }
+  /// As its keyboard.
+  void type(std::string_view text) const;
   /// What stands there by now.
   [[nodiscard]] std::string shown() const;
 

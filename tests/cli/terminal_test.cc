@@ -1,5 +1,7 @@
 // What a person at a terminal sees.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <termios.h>
 
 #include "process.h"
 
@@ -27,6 +29,22 @@ TEST(TerminalTest, ProgressIsForTerminalsOnlyAndFits) {
   }
   launch.err = pipe_stream();
   EXPECT_EQ(run(launch).err, "");
+}
+
+// JAIL-18's sense: a terminal that is stopped (^S) holds neither the runs nor a signal.
+TEST(TerminalTest, AStoppedTerminalHoldsNothing) {
+  const Folder folder;
+  std::string rows;
+  for (int i = 0; i < 400; ++i) rows += "1\n";
+  const Terminal terminal;
+  ASSERT_EQ(::tcflow(terminal.stream().fd, TCOOFF), 0);
+  Launch launch{HEDDLE_FAKE_COMMAND,
+                {"run", folder.write("job.js", "sleep 1"), "--each", folder.write("rows", rows), "--workers", "1"}};
+  launch.err = terminal.stream();
+  Process process(launch);
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(process.line()) << i;
+  process.signal(SIGTERM);
+  EXPECT_NE(process.wait().code, 0);
 }
 
 // JRN-4's sense for people: what a guest wrote cannot drive the terminal, and stays the same JSON.

@@ -185,6 +185,17 @@ core::Result<std::optional<std::uint32_t>> decode_identity(wire::Message& messag
   return std::optional(static_cast<std::uint32_t>(uid));
 }
 
+void encode_deadline(core::Deadline deadline, wire::Message& message) {
+  const auto when = std::chrono::nanoseconds(deadline.when().time_since_epoch()).count();
+  message.set("deadline", deadline.is_never() ? std::uint64_t{0} : static_cast<std::uint64_t>(std::max(when, 1L)));
+}
+
+core::Result<core::Deadline> decode_deadline(wire::Message& message) {
+  HEDDLE_ASSIGN(const std::uint64_t when, message.take_number("deadline", INT64_MAX));
+  if (when == 0) return core::Deadline::never();
+  return core::Deadline::at(core::TimePoint(std::chrono::nanoseconds(when)));
+}
+
 core::Result<void> send_packet(const core::Fd& socket, const wire::Message& message,
                                const std::vector<const core::Fd*>& descriptors) {
   std::string text = message.text();
@@ -281,6 +292,7 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   encode_limits(plan.group_limits, message);
   message.set("ruleset", plan.ruleset.valid());
   encode_namespaces(plan.namespaces, message);
+  encode_deadline(plan.deadline, message);
   return message;
 }
 
@@ -312,13 +324,14 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   HEDDLE_ASSIGN(plan.notify.held_ids, packet.message.take_bool("held_ids"));
   HEDDLE_ASSIGN(plan.group_limits, decode_limits(packet.message));
   HEDDLE_ASSIGN(plan.namespaces, decode_namespaces(packet.message));
+  HEDDLE_ASSIGN(plan.deadline, decode_deadline(packet.message));
   HEDDLE_TRY(packet.message.finish());
   return plan;
 }
 
 void encode_ending(const Ending& ending, wire::Message& message) {
   message.set("state", static_cast<std::uint64_t>(ending.state));
-  message.set("signalled", ending.signalled).set("quota", ending.denial_quota);
+  message.set("signalled", ending.signalled).set("quota", ending.denial_quota).set("late", ending.timed_out);
   message.set("code", static_cast<std::uint64_t>(ending.code));
   message.set("cpu_us", ending.cpu_microseconds);
   message.set("peak_kib", ending.peak_kib);
@@ -331,6 +344,7 @@ core::Result<Ending> decode_ending(wire::Message& message) {
   ending.state = static_cast<Ending::State>(state);
   HEDDLE_ASSIGN(ending.signalled, message.take_bool("signalled"));
   HEDDLE_ASSIGN(ending.denial_quota, message.take_bool("quota"));
+  HEDDLE_ASSIGN(ending.timed_out, message.take_bool("late"));
   HEDDLE_ASSIGN(const std::uint64_t code, message.take_number("code", 255));
   ending.code = static_cast<int>(code);
   HEDDLE_ASSIGN(ending.cpu_microseconds, message.take_number("cpu_us"));
@@ -364,6 +378,7 @@ wire::Message encode_denials(DenialLog& log) {
   for (std::size_t i = 0; i < kDenialsAPacket && log.take(record); ++i) {
     message.set("denial." + std::to_string(i), as_words(record));
   }
+  message.set("left", log.waiting());
   return message;
 }
 
@@ -372,6 +387,7 @@ core::Result<DenialReport> decode_denials(wire::Message message) {
   HEDDLE_ASSIGN(report.total, message.take_number("total"));
   HEDDLE_ASSIGN(report.dropped, message.take_number("dropped"));
   HEDDLE_ASSIGN(report.observed_dropped, message.take_number("unobserved"));
+  HEDDLE_ASSIGN(report.left, message.take_number("left"));
   for (std::size_t i = 0; i < kDenialsAPacket && message.has("denial." + std::to_string(i)); ++i) {
     HEDDLE_ASSIGN(const std::string words, message.take_string("denial." + std::to_string(i)));
     DenialRecord record;

@@ -25,6 +25,7 @@ TEST(Control, CarriesASpawnRequestWhole) {
   plan.limits = {{RLIMIT_DATA, 1U << 20}, {RLIMIT_CORE, 0}, {RLIMIT_NPROC, UINT64_MAX}};
   plan.identity = 0x70000001;
   plan.notify = {NotifyOrder::required, 7, {2, 257}, true, true};
+  plan.deadline = core::Deadline::at(core::TimePoint(std::chrono::nanoseconds(123'456'789'012)));
   const core::FdPair pair = sockets();
   const core::FdPair pipe = core::pipe_pair().value();
   ASSERT_TRUE(send_packet(pair.first, encode_spawn(plan), {&pipe.first, &pipe.second}).ok());
@@ -37,6 +38,7 @@ TEST(Control, CarriesASpawnRequestWhole) {
   EXPECT_EQ(read.notify.observed, plan.notify.observed);
   EXPECT_TRUE(read.notify.one_program);
   EXPECT_TRUE(read.notify.held_ids);
+  EXPECT_EQ(read.deadline.when(), plan.deadline.when());
   ASSERT_EQ(read.limits.size(), plan.limits.size());
   for (std::size_t i = 0; i < read.limits.size(); ++i) {
     EXPECT_EQ(read.limits[i].resource, plan.limits[i].resource);

@@ -191,7 +191,9 @@ void DenialLog::observe(DenialRecord record) {
   const auto found = arrivals_.find(key);
   if (found != arrivals_.end()) {
     ++observed_.at(found->second).second.count;
+    ++observed_waiting_;
   } else if (observed_.size() < kObservedRoom) {
+    observed_waiting_ += record.count;
     arrivals_.emplace(key, ++arrived_);
     observed_.emplace(arrived_, std::pair(std::move(key), std::move(record)));
   } else {
@@ -209,6 +211,7 @@ bool DenialLog::take(DenialRecord& record) {
   arrivals_.erase(observed_.begin()->second.first);
   record = std::move(observed_.begin()->second.second);
   observed_.erase(observed_.begin());
+  observed_waiting_ -= record.count;
   return true;
 }
 

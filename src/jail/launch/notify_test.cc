@@ -106,7 +106,7 @@ TEST(DenialReport, RefusesWhatCannotBeRead) {
         "3e c000003e 0 0 0 0 0 0 1 0 1  fg", "3e c000003e 0 0 0 0 0 0 1 0 1 fg ", "3e c000003e 0 0 0 0 0 0 1 2 1  ",
         "x c000003e 0 0 0 0 0 0 0 0 1  ", "3e c000003e 0 0 0 0 0 0 0 0 1 "}) {
     wire::Message message("denials");
-    message.set("total", 1U).set("dropped", 0U).set("unobserved", 0U).set("denial.0", words);
+    message.set("total", 1U).set("dropped", 0U).set("unobserved", 0U).set("left", 0U).set("denial.0", words);
     EXPECT_FALSE(decode_denials(std::move(message)).ok()) << words;
   }
 }
@@ -114,7 +114,7 @@ TEST(DenialReport, RefusesWhatCannotBeRead) {
 // Control: the same words, whole.
 TEST(DenialReport, ReadsWhatCanBeRead) {
   wire::Message message("denials");
-  message.set("total", 1U).set("dropped", 0U).set("unobserved", 0U);
+  message.set("total", 1U).set("dropped", 0U).set("unobserved", 0U).set("left", 0U);
   message.set("denial.0", "3e c000003e 0 0 0 0 0 0 1 1 2 2f 61");
   const DenialReport report = decode_denials(std::move(message)).value();
   EXPECT_EQ(report.records.at(0).folder, "/");
@@ -138,10 +138,13 @@ TEST(DenialLog, ObservedCallsAreKeptOnceWithTheirCount) {
   DenialRecord record;
   ASSERT_TRUE(log.take(record));
   EXPECT_FALSE(record.left_to_landlock);  // refused ones first
+  EXPECT_EQ(log.waiting(), 4U);
   ASSERT_TRUE(log.take(record));
   EXPECT_EQ(record.count, 3U);
+  EXPECT_EQ(log.waiting(), 1U);
   ASSERT_TRUE(log.take(record));
   EXPECT_EQ(record.count, 1U);
+  EXPECT_EQ(log.waiting(), 0U);
   EXPECT_FALSE(log.take(record));
   EXPECT_EQ(log.total(), 1U);
   for (std::size_t i = 0; i < DenialLog::kObservedRoom + 5; ++i) open(std::to_string(i), 0);

@@ -44,6 +44,7 @@ struct Denials {
   std::uint64_t total = 0;
   std::uint64_t dropped = 0;
   std::uint64_t observed_dropped = 0;
+  std::uint64_t left = 0;  ///< calls that still wait to be taken
 };
 
 /// "openat /etc/passwd (observed): seccomp: …", without the hint; one line. Arguments are shown where there is nothing

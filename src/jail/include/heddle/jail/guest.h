@@ -36,7 +36,7 @@ struct Death {
     /// By itself, not with status 0, after its group's limit refused it a process. One that was refused and lived with
     /// it has only group->processes_refused.
     process_limit = 5,
-    timed_out = 6,     ///< by Guest::kill(KillReason::time_out)
+    timed_out = 6,     ///< by the supervisor at its deadline, or by Guest::kill(KillReason::time_out)
     denial_quota = 7,  ///< by the supervisor: as many denials as its policy lets it have; take_denials() names them
   };
   Kind kind = Kind::with_supervisor;
@@ -87,11 +87,17 @@ class Guest {
   /// What confines it. Complete once verify_confined() was ok. Of a living guest; Errc::not_found when it has ended.
   [[nodiscard]] core::Result<AppliedPolicy> applied() const;
 
+  /// From now on this is the guest's deadline, in place of the one before: the supervisor ends it then, whatever the
+  /// host does (JAIL-18), and Death::kind is timed_out. It does not wait for the supervisor. Errc::disconnected when
+  /// that is gone, and the guest with it.
+  [[nodiscard]] core::Result<void> set_deadline(core::Deadline deadline);
+
   /// The calls that it was refused since the last time, oldest first, and after them those that were left to Landlock;
-  /// asks the supervisor. Also of a guest that has
-  /// ended, until close(). Of one that ended by SIGSYS (see wait()) the last is of unknown number. Errc::disconnected
-  /// when the supervisor is gone, and what it knew with it.
-  [[nodiscard]] core::Result<Denials> take_denials();
+  /// asks the supervisor. Also of a guest that has ended, until close(). Of one that ended by SIGSYS (see wait()) the
+  /// last is of unknown number. No more than the supervisor keeps of a guest, and none more once `deadline` has passed,
+  /// so that a guest that makes them faster than they are taken holds nobody: Denials::left says what still waits.
+  /// Errc::disconnected when the supervisor is gone, and what it knew with it.
+  [[nodiscard]] core::Result<Denials> take_denials(core::Deadline deadline = core::Deadline::never());
 
   /// CPU time used up to now by the living guest; Errc::not_found when it has ended (then see Death).
   [[nodiscard]] core::Result<std::chrono::nanoseconds> cpu_time() const;

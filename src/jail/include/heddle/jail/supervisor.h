@@ -55,10 +55,12 @@ class Supervisor {
                                           const std::vector<std::string>& arguments, core::Fd channel) {
     return spawn(policy, program, arguments, std::move(channel), {});
   }
-  /// The same with more descriptors, which follow kFilterFd.
+  /// The same with more descriptors, which follow kFilterFd, and with a deadline at which the supervisor ends it,
+  /// ready or not (Guest::set_deadline() replaces it).
   [[nodiscard]] core::Result<Guest> spawn(const Policy& policy, const Program& program,
                                           const std::vector<std::string>& arguments, core::Fd channel,
-                                          const std::vector<core::Fd>& more);
+                                          const std::vector<core::Fd>& more,
+                                          core::Deadline deadline = core::Deadline::never());
 
   /// Has a child ready for a guest under `policy`, or under another with the same namespaces and group limits, and from
   /// then on makes the next one whenever such a guest has been spawned and nothing has been asked for a millisecond.

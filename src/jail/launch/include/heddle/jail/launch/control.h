@@ -5,15 +5,18 @@
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
 //   spawn   arg.N, env.N, limits, uid?, ruleset,                 → spawned id, pid, uid?, landlock, namespaces,
 //           namespaces, notify, quota, observed, one_program,      refused, errno, group.…
-//           held_ids, group.…
+//           held_ids, deadline, group.…
 //           + program, ruleset?, fds…                              + the guest's pidfd
 //                                                                | failed step, errno, detail
 //   prepare namespaces, group.…, uid?                            → prepared kept | failed step, errno, detail
-//   status  id                                                   → status state, signalled, quota, code, cpu_us,
+//   deadline id, deadline                                        (no reply)
+//   status  id                                                   → status state, signalled, quota, late, code, cpu_us,
 //                                                                  peak_kib, group.…
 //   notify  id                                                   → notify state, errno
-//   denials id                                                   → denials total, dropped, unobserved, denial.N
-//   close   id                                                   → closed, and as status
+//   denials id                                                   → denials total, dropped, unobserved, left, denial.N
+//   close   id                                                   (no reply)
+//
+// A deadline is in nanoseconds of CLOCK_MONOTONIC, which both ends share; 0 is none.
 //
 // A child that is made ahead has a user id already. `kept`: the one that came is that of a child that waits. A spawn
 // that such a child becomes says which id that is; the one that came with the request is the next child's from then on.
@@ -32,7 +35,7 @@
 namespace heddle::jail {
 
 /// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 6;
+inline constexpr std::uint64_t kControlProtocol = 7;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket
@@ -74,6 +77,10 @@ inline constexpr std::size_t kMaxPrepared = 4;
 [[nodiscard]] wire::Message encode_prepare(const PrepareOrder& order);
 [[nodiscard]] core::Result<PrepareOrder> decode_prepare(wire::Message message);
 
+/// A guest's deadline, as a field of a message, and back.
+void encode_deadline(core::Deadline deadline, wire::Message& message);
+[[nodiscard]] core::Result<core::Deadline> decode_deadline(wire::Message& message);
+
 /// How a guest ended, as fields of a message, and back.
 void encode_ending(const Ending& ending, wire::Message& message);
 [[nodiscard]] core::Result<Ending> decode_ending(wire::Message& message);
@@ -86,12 +93,13 @@ struct NotifyReport {
 [[nodiscard]] wire::Message encode_notify(const Notifier& notifier);
 [[nodiscard]] core::Result<NotifyReport> decode_notify(wire::Message& message);
 
-/// A guest's refused calls, moved out of the log. At most kDenialsAPacket records at a time: ask again until fewer
-/// come.
+/// A guest's refused calls, moved out of the log. At most kDenialsAPacket records at a time: ask again while
+/// some are left.
 struct DenialReport {
   std::uint64_t total = 0;
   std::uint64_t dropped = 0;
   std::uint64_t observed_dropped = 0;
+  std::uint64_t left = 0;  ///< calls that the records stand for which still wait
   std::vector<DenialRecord> records;
 };
 inline constexpr std::size_t kDenialsAPacket = 16;

@@ -46,6 +46,8 @@ class DenialLog {
   void observe(DenialRecord record);
   /// The oldest; false when there is none.
   bool take(DenialRecord& record);
+  /// Calls that the records stand for which have not been taken.
+  [[nodiscard]] std::uint64_t waiting() const noexcept { return records_.size() + observed_waiting_; }
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }  ///< refused
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
   [[nodiscard]] std::uint64_t observed_dropped() const noexcept { return observed_dropped_; }
@@ -58,6 +60,7 @@ class DenialLog {
   std::uint64_t total_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t observed_dropped_ = 0;
+  std::uint64_t observed_waiting_ = 0;
 };
 
 /// How far a guest's notifications have come. Numbers cross the supervisor's socket.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/clock.h"
 #include "heddle/core/fd.h"
 #include "heddle/core/pidfd.h"
 #include "heddle/jail/confine/namespace_set.h"
@@ -43,6 +44,7 @@ struct SpawnPlan {
   GroupLimits group_limits;               ///< for the supervisor, which makes the group
   core::Fd group;                         ///< folder of a control group to be born in; none: the caller's
   NamespaceOrder namespaces;              ///< guest only
+  core::Deadline deadline = core::Deadline::never();  ///< for the supervisor, which ends the guest then
 };
 
 struct SpawnResult {
@@ -73,6 +75,7 @@ struct Ending {
   State state = State::alive;
   bool signalled = false;
   bool denial_quota = false;           ///< the supervisor sent the signal: too many denials
+  bool timed_out = false;              ///< the supervisor sent the signal: its deadline had passed
   int code = 0;                        ///< exit status or signal
   std::uint64_t cpu_microseconds = 0;  ///< user and system time
   std::uint64_t peak_kib = 0;          ///< ru_maxrss: never below the caller's own at the time of the spawn
