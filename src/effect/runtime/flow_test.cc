@@ -105,6 +105,68 @@ TEST(Flow, StopsInDoubt) {
   EXPECT_EQ(bench.state("2").phase, journal::EffectPhase::begun);
 }
 
+// EFF-6: what was begun as not idempotent stays in doubt, whatever today's code says of its effect; and the other way
+// round. Only what was and is idempotent runs again.
+TEST(Flow, BothThenAndNowMustSayThatItMayRunAgain) {
+  const auto one_step = [](Flow& flow) { return flow.ask("a", "1"); };
+  for (const Idempotency then : {Idempotency::idempotent, Idempotency::not_idempotent}) {
+    for (const Idempotency now : {Idempotency::idempotent, Idempotency::not_idempotent}) {
+      const std::shared_ptr<journal::Store> store = journal::open_memory();
+      {
+        Mortal bench(std::make_shared<FailingStore>(store));
+        bench.add_echo("a", then);
+        ASSERT_FALSE(bench.run_for(2, one_step).ok());  // its outcome was lost
+        ASSERT_EQ(bench.ran("a"), 1);
+      }
+      Bench bench({}, store);
+      bench.add_echo("a", now);
+      const FlowRun run = bench.run(one_step).value();
+      const bool again = then == Idempotency::idempotent && now == Idempotency::idempotent;
+      EXPECT_EQ(run.state, again ? FlowState::ended : FlowState::in_doubt);
+      EXPECT_EQ(bench.ran("a"), again ? 1 : 0);
+    }
+  }
+}
+
+// An effect whose annotations say which shape its inputs and outputs have.
+class Shaped final : public Effect {
+ public:
+  explicit Shaped(std::string shape) : shape_(std::move(shape)) {}
+  [[nodiscard]] std::string_view kind() const override { return "a"; }
+  [[nodiscard]] std::span<const std::string_view> channels() const override { return {}; }
+  [[nodiscard]] Idempotency idempotency() const override { return Idempotency::idempotent; }
+  [[nodiscard]] Annotations annotations(std::string_view /*input_json*/) const override { return {{"shape", shape_}}; }
+  [[nodiscard]] Text execute(std::string_view input_json, const Call& /*call*/) const override {
+    return Text(std::string(input_json));
+  }
+
+ private:
+  std::string shape_;
+};
+
+// EFF-6: the same input under another shape is another question: the flow stops before anything runs, and both are
+// named.
+TEST(Flow, NoticesThatTheShapeChanged) {
+  const std::shared_ptr<journal::Store> store = journal::open_memory();
+  const auto code = [](Flow& flow) { return flow.ask("a", "1"); };
+  {
+    Mortal bench(std::make_shared<FailingStore>(store));
+    ASSERT_TRUE(bench.runtime->add(std::make_shared<Shaped>("sha256:aa")).ok());
+    ASSERT_FALSE(bench.run_for(3, code).ok());  // it has ended, the flow has not
+  }
+  for (const char* const shape : {"sha256:bb", "sha256:aa"}) {
+    Bench bench({}, store);
+    ASSERT_TRUE(bench.runtime->add(std::make_shared<Shaped>(shape)).ok());
+    const auto run = bench.run(code);
+    ASSERT_EQ(run.ok(), shape == std::string("sha256:aa"));
+    if (run.ok()) continue;
+    EXPECT_EQ(run.error().code, Errc::invalid_argument);
+    for (const char* const word : {"sha256:aa", "sha256:bb"}) {
+      EXPECT_NE(run.error().message().find(word), std::string::npos) << run.error().message();
+    }
+  }
+}
+
 // EFF-6: each of the operator's verdicts.
 TEST(Flow, GoesOnWhenItIsResolved) {
   const auto in_doubt = [](Mortal& bench) {

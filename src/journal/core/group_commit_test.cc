@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -164,6 +165,35 @@ TEST(GroupCommit, AnErrorIsEverybodysInTheBatch) {
   });
   EXPECT_EQ(append(group).error().code, Errc::exhausted);
   EXPECT_EQ(append(group).error().code, Errc::exhausted);  // and the next one leads again
+}
+
+// JRN-5: a commit that fails is told to those that joined it too: none of them has a receipt.
+TEST(GroupCommit, AnErrorIsEveryFollowersToo) {
+  std::atomic<bool> closed{true};
+  std::vector<std::size_t> sizes;
+  GroupCommit group([&](Batch& batch, const Wait& /*wait*/) {
+    while (closed) std::this_thread::sleep_for(100us);
+    while (!batch.more().empty()) continue;
+    for (Job* const job : batch.jobs()) job->receipt = {1, 1};
+    sizes.push_back(batch.jobs().size());
+    return CommitResult{CommitResult::Status::failed, core::make_error(Errc::exhausted, "write", "full")};
+  });
+  std::atomic<int> started{0};
+  std::atomic<int> told{0};
+  std::vector<std::thread> threads;
+  threads.reserve(8);
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      ++started;
+      const auto receipt = append(group);
+      if (!receipt.ok() && receipt.error().code == Errc::exhausted) ++told;
+    });
+  }
+  wait_until_queued(started, 8);
+  closed = false;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(told, 8);
+  EXPECT_GT(*std::max_element(sizes.begin(), sizes.end()), 1U) << "nobody followed";
 }
 
 TEST(GroupCommit, AWaitThatEndsInTheQueueLeavesIt) {

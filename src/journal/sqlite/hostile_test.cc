@@ -134,6 +134,14 @@ TEST_F(HostileFile, ATriggerThatComesLaterIsNoticedAndDoesNothing) {
   EXPECT_EQ(open_sqlite(path()).value()->head({}).value().sequence, 4U);
 }
 
+// JRN-5, JRN-9: SQLite writes new facts over free pages, whatever a file says is free. A journal never has any.
+TEST_F(HostileFile, AFileWithFreePagesIsRefused) {
+  make();
+  run_sql("CREATE TABLE more (a); INSERT INTO more VALUES (zeroblob(20000)); DROP TABLE more");
+  EXPECT_NE(run_sql("PRAGMA freelist_count"), "0");
+  expect_refused("free pages");
+}
+
 // JRN-9: texts in another encoding are not the bytes that the checksums cover.
 TEST_F(HostileFile, TextsInUtf16AreRefused) {
   std::string sql = "PRAGMA encoding = 'UTF-16le'; PRAGMA application_id = 0x48444C4A; PRAGMA journal_mode = WAL;";

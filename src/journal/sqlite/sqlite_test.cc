@@ -4,13 +4,44 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "heddle/core/fd.h"
 #include "testing/backend.h"
+
+// What is synced goes through these, SQLite's syncs too: the names in a program come before those in its libraries.
+namespace {
+
+std::mutex syncs_mutex;
+std::function<void(int fd)> on_sync;
+
+void report_sync(int fd) {
+  const std::lock_guard lock(syncs_mutex);
+  if (on_sync) on_sync(fd);
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] int fsync(
+    int fd) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
+  const int result = static_cast<int>(::syscall(SYS_fsync, fd));
+  if (result == 0) report_sync(fd);
+  return result;
+}
+
+extern "C" [[gnu::visibility("default")]] int fdatasync(
+    int fd) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
+  const int result = static_cast<int>(::syscall(SYS_fdatasync, fd));
+  if (result == 0) report_sync(fd);
+  return result;
+}
 
 namespace heddle::journal::testing {
 namespace {
@@ -85,6 +116,34 @@ TEST(Sqlite, MakesOneFileOnFirstUseForItsOwnerAlone) {
   }
   EXPECT_TRUE(open_sqlite(folder.file(), {SqliteMode::read_write, {}}).ok());
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.file("")), {}), 1);
+}
+
+// JRN-5: a new file's name is on the disk before anything in the file is acknowledged; and so is its log's. A power cut
+// takes names whose folder was not synced.
+TEST(Sqlite, TheNamesOfItsFilesAreDurableFirst) {
+  const Folder folder;
+  struct stat parent {};
+  ASSERT_EQ(::stat(folder.file("").c_str(), &parent), 0);
+  std::vector<std::set<std::string>> durable;  // names that the folder had at each of its syncs
+  {
+    const std::lock_guard lock(syncs_mutex);
+    on_sync = [&](int fd) {
+      struct stat synced {};
+      if (::fstat(fd, &synced) != 0 || synced.st_ino != parent.st_ino || synced.st_dev != parent.st_dev) return;
+      durable.emplace_back();
+      for (const auto& entry : std::filesystem::directory_iterator(folder.file(""))) {
+        durable.back().insert(entry.path().filename());
+      }
+    };
+  }
+  const auto store = open_sqlite(folder.file());
+  ASSERT_TRUE(store.ok());
+  ASSERT_FALSE(durable.empty());
+  EXPECT_EQ(durable.front(), std::set<std::string>{"journal"}) << "SQLite's own syncs come later";
+  ASSERT_TRUE(store.value()->append_one(kDraft).ok());
+  EXPECT_EQ(durable.back().count("journal-wal"), 1U);
+  const std::lock_guard lock(syncs_mutex);
+  on_sync = {};
 }
 
 TEST(Sqlite, AReadOnlyStoreReadsAndRefusesToAppend) {

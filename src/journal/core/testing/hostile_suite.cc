@@ -198,6 +198,36 @@ TEST_F(Hostile, AWriterLearnsALongTail) {
   EXPECT_EQ(backend_->open()->read(query, soon()).value().facts.at(0).ordinal, 2501U);
 }
 
+// JRN-5, JRN-9: the last fact is the one that was written last, even where somebody has chained another in its place.
+TEST_F(Hostile, TheLastFactIsComparedWithTheHead) {
+  backend_->index_every = 1;  // PostgreSQL's row of table journal is exact then
+  const auto store = backend_->open();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->append_one(draft("f", "a"), soon()).ok());
+  Query query;
+  query.limit = 2;
+  const Page page = store->read(query, soon()).value();
+  const Head head = store->head(soon()).value();
+  query.from = 3;
+  const Fact last = store->read(query, soon()).value().facts.at(0);
+  const Digest other =
+      chain(page.facts.at(1).checksum, {3, 3, last.time, last.schema, "f", "b", last.kind_text, last.payload, nullptr});
+  const auto check = [&](const std::string& change, const std::string& back) {
+    ASSERT_TRUE(store->read({}, soon()).ok());
+    backend_->run_sql(change);
+    EXPECT_EQ(store->read({}, soon()).error().code, Errc::damaged) << change;
+    EXPECT_EQ(verify(*store, soon()).error().code, Errc::damaged) << change;
+    Query of_flow;
+    of_flow.flow = "f";
+    EXPECT_EQ(store->read(of_flow, soon()).error().code, Errc::damaged) << change;
+    backend_->run_sql(back);
+  };
+  check("UPDATE fact SET effect = 'b', checksum = " + backend_->blob(other.raw()) + " WHERE sequence = 3",
+        "UPDATE fact SET effect = 'a', checksum = " + backend_->blob(head.checksum.raw()) + " WHERE sequence = 3");
+  check("UPDATE journal SET checksum = " + backend_->blob(other.raw()),
+        "UPDATE journal SET checksum = " + backend_->blob(head.checksum.raw()));
+  EXPECT_TRUE(verify(*store, soon()).ok());
+}
+
 // JRN-9: a row that says how much there is.
 TEST_F(Hostile, AHeadThatMakesNoSenseIsRefused) {
   const auto store = backend_->open();
