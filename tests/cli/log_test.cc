@@ -154,9 +154,22 @@ TEST_F(Log, SaysWhatIsWrong) {
   expect_failure({"log", folder_.path("")}, 15, {"it is a folder"});
   expect_failure({"log", "postgresql://u:secret@127.0.0.1:1/db"}, 15,
                  {"Connection refused", "see that the server runs"});
+  const auto named = run(command({"log", "POSTGRESQL://u:secret@127.0.0.1:1/db"}));
+  EXPECT_EQ(named.code, 15);
+  EXPECT_TRUE(has(named.err, "looks like a connection string") && !has(named.err, "secret")) << named.err;
   run_sql(journal(), "UPDATE journal SET schema = '2.3.4'");
   expect_failure({"log", journal()}, 15, {"2.3.4", kSchema.text().c_str(), "use a newer Heddle"});
   expect_failure({"log", journal(), "--kind", "NOTHING"}, 64, {"the kinds are", "heddle log --help"});
+}
+
+// JRN-9: a journal that somebody made to harm who looks at it: each command refuses it in one line.
+TEST_F(Log, RefusesAJournalThatIsMoreThanAJournal) {
+  run_sql(journal(), "CREATE TRIGGER \"t\x1B[31m\" BEFORE INSERT ON fact BEGIN SELECT RAISE(IGNORE); END");
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"log", journal()}, {"log", "verify", journal()}, {"replay", journal(), "nightly"}}) {
+    expect_failure(args, 21, {"it has trigger t", "which no journal has"});
+    EXPECT_EQ(run(command(args)).err.find('\x1B'), std::string::npos);
+  }
 }
 
 // JRN-1: the format's page is enough for another program, which comes to the same checksum.

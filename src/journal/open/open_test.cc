@@ -70,6 +70,47 @@ TEST_F(Open, AUriIsADatabase) {
   }
 }
 
+// JRN-9: what libpq would take apart in another place than its writer is refused before libpq names a part of it.
+TEST_F(Open, APasswordThatIsNotEscapedIsRefusedAndNotPrinted) {
+  for (const char* name :
+       {"postgresql://u:se/cret@host/db", "postgresql://u:12/secret@host/db", "postgresql://u:x@secret@host/db",
+        "postgresql://u:se/x@secret:5/db", "postgresql://u:secret", "postgresql://u:secret/db",
+        "postgresql://[::1]:secret/db", "postgresql://a:1,b:secret/db", "postgresql://u:1/x?secret@host/db"}) {
+    const auto refused = open(name, Access::append).error();
+    EXPECT_EQ(refused.code, Errc::invalid_argument) << name << refused.message();
+    EXPECT_EQ(refused.message().find("cret"), std::string::npos) << refused.message();
+    EXPECT_EQ(shown_name(name).find("cret@"), std::string::npos) << shown_name(name);
+  }
+  // The control: escaped, it gets as far as the network.
+  for (const char* name :
+       {"postgresql://u:se%2Fcret@%2Fnowhere/db", "postgresql://u:x%40secret@%2Fnowhere:5/db",
+        "postgresql://u:sec?ret@%2Fnowhere/db", "postgresql://[::1]:1/db", "postgresql:///db?host=/nowhere&user=a@b"}) {
+    const auto refused = open(name, Access::append).error();
+    EXPECT_EQ(refused.code, Errc::disconnected) << name << refused.message();
+    EXPECT_EQ(refused.message().find("cret"), std::string::npos) << refused.message();
+  }
+}
+
+// JRN-9: what somebody meant for a connection string is no file's name and is not repeated.
+TEST_F(Open, WhatLooksLikeAConnectionIsNotPrinted) {
+  for (const char* name :
+       {"POSTGRESQL://u:secret@host/db", "PostgreSQL://u:secret@host/db", "Postgres://u:secret@host/db",
+        " postgresql://u:secret@host/db", "postgresql:/u:secret@host/db", "postgres:u:secret@host",
+        "mysql://u:secret@h/d", "jdbc+x://u:secret@h", "host=h password=secret dbname=d", "dbname=d PASSWORD = secret",
+        "password='secret'"}) {
+    for (const Access access : {Access::append, Access::read}) {
+      const auto refused = open(name, access).error();
+      EXPECT_EQ(refused.code, Errc::invalid_argument) << name;
+      EXPECT_EQ(refused.message().find("secret"), std::string::npos) << refused.message();
+    }
+    EXPECT_EQ(shown_name(name).find("secret"), std::string::npos) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  // The control: with a folder it is a file's name.
+  for (const char* name : {"./password=x", "./postgresql:x"}) EXPECT_TRUE(open(name, Access::append).ok()) << name;
+  EXPECT_EQ(shown_name("./password=x"), "./password=x");
+}
+
 TEST(ShownName, HasNoPassword) {
   EXPECT_EQ(shown_name("dir/journal"), "dir/journal");
   EXPECT_EQ(shown_name("postgresql://host/db"), "postgresql://host/db");
@@ -78,6 +119,9 @@ TEST(ShownName, HasNoPassword) {
   EXPECT_EQ(shown_name("postgresql://me:sec@ret@host/db"), "postgresql://me:…@host/db");
   EXPECT_EQ(shown_name("postgresql:///db?user=me&password=secret&host=/run"),
             "postgresql:///db?user=me&password=…&host=/run");
+  EXPECT_EQ(shown_name("postgresql:///db?pass%77ord=secret&sslpassword=secret&port=5"),
+            "postgresql:///db?…=…&…=…&port=5");
+  EXPECT_EQ(shown_name("postgresql://u:s/e?c@h/db"), "postgresql://u:…@h/db");
 }
 
 }  // namespace

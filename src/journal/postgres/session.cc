@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "heddle/core/check.h"
+#include "uri.h"
 
 namespace heddle::journal {
 namespace {
@@ -93,6 +94,7 @@ void Column::add(const Parameter& value) {
 Parameter Column::parameter() const { return Parameter::bytes(array_); }
 
 core::Result<std::unique_ptr<Session>> Session::connect(const std::string& conninfo, const Wait& wait) {
+  HEDDLE_TRY(check_uri(conninfo));
   HEDDLE_TRY(load_libpq());
   // libpq quotes what it cannot read, and a password may be in it.
   PQconninfoOption* const parsed = pq().conninfo_parse(conninfo.c_str(), nullptr);
