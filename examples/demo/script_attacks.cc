@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "heddle/core/text.h"
+
 namespace heddle::demo {
 namespace {
 
@@ -96,7 +98,8 @@ const ScriptAttack kScriptAttacks[] = {
 bool run_scripts(quickjs::Pool& pool, const std::string& script, const std::string& data, Table& table) {
   const quickjs::Outcome useful = evaluate(pool, script, data);
   if (useful.kind != Kind::ok) {
-    fmt::print(stderr, "heddle-demo: the useful script: {} {}\n", describe(useful), useful.message);
+    fmt::print(stderr, "heddle-demo: the useful script: {} {}\n", describe(useful),
+               core::printable_line(useful.message));
     return false;
   }
   fmt::print("{}\n", useful.value);

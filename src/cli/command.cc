@@ -285,7 +285,7 @@ class Command {
   }
 
   void write_line(const std::string& line) {
-    output_.add(output_.is_terminal() ? terminal_safe_json(line) : line);
+    output_.add_json(line);
     output_.add("\n");
   }
 

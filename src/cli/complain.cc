@@ -6,11 +6,10 @@
 #include "heddle/core/text.h"
 #include "report.h"
 #include "signals.h"
-#include "wrap.h"
 
 namespace heddle::cli {
 
-std::string complaint(std::string_view line) { return "heddle: " + shown_text(line) + "\n"; }
+std::string complaint(std::string_view line) { return "heddle: " + core::printable_line(line) + "\n"; }
 
 void complain(std::string_view line) { (void)complain_as_is(complaint(line)); }
 

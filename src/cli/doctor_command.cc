@@ -29,7 +29,7 @@ Exit codes: 0 all that a script worker needs is enforced here, 20 it is not,
 )";
 
 // What the machine says of itself may hold anything.
-std::string for_terminal(std::string_view text) { return shown_text(core::bound_text(text)); }
+std::string for_terminal(std::string_view text) { return core::printable_line(core::bound_text(text)); }
 
 void add_labelled(std::string& out, std::string_view label, std::string_view text) {
   if (!text.empty()) add_wrapped(out, fmt::format("{:>{}}  ", label, kLabelWidth - 2), kLabelWidth, for_terminal(text));
@@ -41,7 +41,7 @@ void add_layers(std::string& out, const jail::Diagnosis& diagnosis, Layer::Need 
     const char* mark = layer.state == Layer::State::missing && need == Layer::Need::required
                            ? "MISSING"
                            : jail::state_name(layer.state);
-    std::string line = fmt::format("  {:<10}  {:<38} {}", mark, layer.name, layer.version);
+    std::string line = fmt::format("  {:<10}  {:<38} {}", mark, layer.name, for_terminal(layer.version));
     line.erase(line.find_last_not_of(' ') + 1);
     if (line.size() > kTerminalColumns) line.resize(kTerminalColumns);
     out += line + '\n';
@@ -120,7 +120,11 @@ int run_doctor(const std::vector<std::string>& args, const std::function<jail::M
   }
   const jail::Machine machine = probe();
   const jail::Diagnosis diagnosis = jail::diagnose(machine);
-  output.value().add(json ? doctor_json(machine, diagnosis) : doctor_text(machine, diagnosis));
+  if (json) {
+    output.value().add_json(doctor_json(machine, diagnosis));
+  } else {
+    output.value().add(doctor_text(machine, diagnosis));
+  }
   return finish(output.value(), diagnosis.script_worker ? 0 : kExitNotEnforced);
 }
 

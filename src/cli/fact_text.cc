@@ -74,8 +74,8 @@ class Members {
   [[nodiscard]] std::string text(const char* name) const {
     const Json* const member = find(name);
     if (member == nullptr) return {};
-    if (member->is_string()) return shown_text(core::bound_text(member->get_ref<const std::string&>()));
-    return shown_text(core::bound_text(member->dump(-1, ' ', true, Json::error_handler_t::replace)));
+    if (member->is_string()) return core::printable_line(core::bound_text(member->get_ref<const std::string&>()));
+    return core::printable_line(core::bound_text(member->dump(-1, ' ', true, Json::error_handler_t::replace)));
   }
   [[nodiscard]] std::uint64_t number(const char* name) const {
     const Json* const member = find(name);
@@ -87,7 +87,8 @@ class Members {
     if (member == nullptr || !member->is_object()) return text;
     for (const auto& item : member->items()) {
       const std::string value = item.value().is_string() ? item.value().get<std::string>() : item.value().dump();
-      text += ' ' + shown_text(core::bound_text(item.key())) + '=' + shown_text(core::bound_text(value));
+      text += ' ' + core::printable_line(core::bound_text(item.key())) + '=' +
+              core::printable_line(core::bound_text(value));
     }
     return text;
   }
@@ -105,7 +106,7 @@ class Members {
 std::string preview(std::string_view label, const Fact& fact) {
   if (!fact.body) return {};
   const std::string& text = fact.body->text;
-  std::string shown = shown_text(core::bound_text(text, kPreviewUnits));
+  std::string shown = core::printable_line(core::bound_text(text, kPreviewUnits));
   if (core::utf16_units(text) > kPreviewUnits) shown += fmt::format(" … ({} bytes)", text.size());
   return fmt::format(" {} {}", label, shown);
 }
@@ -158,7 +159,7 @@ std::string details(const Fact& fact) {
     case Kind::unknown:
       break;
   }
-  return shown_text(core::bound_text(fact.payload, kPreviewUnits)) + preview("body", fact) +
+  return core::printable_line(core::bound_text(fact.payload, kPreviewUnits)) + preview("body", fact) +
          fmt::format(" (a kind of schema {}, which this program does not know)", fact.schema.text());
 }
 
@@ -218,13 +219,6 @@ Tone tone_of(EffectPhase phase) {
 }
 
 // ---- as JSON -----------------------------------------------------------------------------------------------------
-// Line breaks can only stand between tokens; inside a string they are escapes.
-std::string on_one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  std::replace(text.begin(), text.end(), '\r', ' ');
-  return text;
-}
-
 std::string denials_json(const journal::Denials& denials) {
   return fmt::format(R"({{"effect":{},"egress":{},"access":{},"newest":{}}})", denials.effect, denials.egress,
                      denials.access, denials.last);
@@ -233,7 +227,7 @@ std::string denials_json(const journal::Denials& denials) {
 std::string body_json(std::string_view name, std::uint64_t sequence, const Bodies& bodies) {
   const auto found = bodies.find(sequence);
   if (found == bodies.end()) return {};
-  return fmt::format(R"(,"{}":{})", name, on_one_line(found->second));
+  return fmt::format(R"(,"{}":{})", name, embedded_json(found->second));
 }
 
 }  // namespace
@@ -247,9 +241,9 @@ std::string shown_time(journal::Time time) {
 std::string fact_text(const Fact& fact, Colour colour) {
   const std::string number = fmt::format("{:>6}", fact.sequence);
   const std::string time = shown_time(fact.time);
-  const std::string kind = fmt::format("{:<13}", shown_text(core::bound_text(fact.kind_text, 40)));
-  std::string subject = shown_text(fact.flow);
-  if (!fact.effect.empty()) subject += "  " + shown_text(fact.effect);
+  const std::string kind = fmt::format("{:<13}", core::printable_line(core::bound_text(fact.kind_text, 40)));
+  std::string subject = core::printable_line(fact.flow);
+  if (!fact.effect.empty()) subject += "  " + core::printable_line(fact.effect);
 
   const std::size_t used = columns_of(number) + columns_of(time) + columns_of(kind) + 6;
   const bool beside = used + columns_of(subject) <= kTerminalColumns;
@@ -267,9 +261,9 @@ std::string fact_json(const Fact& fact) {
   std::string json = fmt::format(
       R"({{"sequence":{},"ordinal":{},"time":"{}Z","schema":"{}","flow":{},"effect":{},"kind":{},"payload":{})",
       fact.sequence, fact.ordinal, stamp(fact.time, 'T'), fact.schema.text(), quote_json(fact.flow),
-      quote_json(fact.effect), quote_json(fact.kind_text), on_one_line(fact.payload));
+      quote_json(fact.effect), quote_json(fact.kind_text), embedded_json(fact.payload));
   if (fact.body) {
-    json += fmt::format(R"(,"bodyDigest":"{}","body":)", fact.body->digest.hex()) + on_one_line(fact.body->text);
+    json += fmt::format(R"(,"bodyDigest":"{}","body":)", fact.body->digest.hex()) + embedded_json(fact.body->text);
   }
   return json + fmt::format(R"(,"checksum":"{}"}})", fact.checksum.hex());
 }
@@ -279,8 +273,8 @@ std::string flow_text(const std::string& id, const journal::FlowState& flow, Col
   const auto row = [&](std::string_view label, std::string_view text) {
     add_wrapped(out, fmt::format("{:<10}", label), 10, text);
   };
-  row("flow", shown_text(id));
-  row("name", shown_text(flow.name));
+  row("flow", core::printable_line(id));
+  row("name", core::printable_line(flow.name));
   row("started", flow.started == 0 ? "no fact says so" : fmt::format("fact {}", flow.started));
   if (flow.ended == 0) {
     row("ended", "not yet");
@@ -311,7 +305,7 @@ std::string flow_text(const std::string& id, const journal::FlowState& flow, Col
     add_wrapped(lines,
                 fmt::format("{}  {:>8}  {:>8}  ", phase, effect.attempts,
                             effect.settled_by != 0 ? effect.settled_by : effect.intent),
-                31, shown_text(effect.effect) + "  " + shown_text(key));
+                31, core::printable_line(effect.effect) + "  " + core::printable_line(key));
     out += painted(phase, tone_of(effect.phase), colour) + lines.substr(phase.size());
   }
   if (begun || abandoned || in_doubt) out += '\n';
@@ -346,7 +340,7 @@ std::string flow_json(const std::string& id, const journal::FlowState& flow, con
 
 std::string verified_text(const std::string& name, const journal::Verified& verified) {
   std::string out;
-  add_wrapped(out, "", 10, shown_text(name) + ": whole");
+  add_wrapped(out, "", 10, core::printable_line(name) + ": whole");
   out += fmt::format("facts     {}, chained without a gap\n", verified.facts);
   out += fmt::format("bodies    {}, each as its digest says\n", verified.bodies);
   if (verified.skipped > 0) {

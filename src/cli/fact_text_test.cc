@@ -91,7 +91,7 @@ TEST(FactText, HoldsForAnyText) {
         ASSERT_NE(end, std::string::npos);
         const std::string line = shown.substr(at, end - at);
         ASSERT_LE(columns_of(line), kTerminalColumns) << line;
-        ASSERT_EQ(shown_text(line), line);
+        ASSERT_EQ(core::printable_line(line), line);
         at = end + 1;
       }
       ASSERT_TRUE(core::is_json_object(fact_json(fact))) << fact_json(fact);

@@ -72,10 +72,15 @@ int fail(const core::Error& error, int code = kExitFailed) {
   return code;
 }
 
-int finish(std::string_view text, int code) {
+enum class As { text, json };
+int finish(std::string_view text, int code, As as = As::text) {
   auto output = Output::open(STDOUT_FILENO);
   if (!output.ok()) return fail(output.error(), kExitOutput);
-  output.value().add(text);
+  if (as == As::json) {
+    output.value().add_json(text);
+  } else {
+    output.value().add(text);
+  }
   return finish(output.value(), code);
 }
 
@@ -234,8 +239,9 @@ int run_conformance(const Kit& kit) {
     const auto written = write_record(path, binary.value(), report.value());
     if (!written.ok()) return fail(written.error());
   }
-  return finish(kit.json ? conformance::report_json(report.value()) + "\n" : conformance::to_text(report.value()),
-                report.value().passed() ? 0 : kExitSomeNotOk);
+  const int code = report.value().passed() ? 0 : kExitSomeNotOk;
+  if (kit.json) return finish(conformance::report_json(report.value()) + "\n", code, As::json);
+  return finish(conformance::to_text(report.value()), code);
 }
 
 int run_child(const Kit& kit) {

@@ -162,7 +162,7 @@ class LogCommand {
   }
 
   void add_json(const std::string& line) {
-    output_.add(output_.is_terminal() ? terminal_safe_json(line) : line);
+    output_.add_json(line);
     output_.add("\n");
   }
 

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "json.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -39,6 +41,8 @@ core::Result<Output> Output::open(int fd) {
   if (output.state_ == State::failed) return std::move(output.error_);
   return output;
 }
+
+void Output::add_json(std::string_view json) { add(terminal_ ? terminal_safe_json(json) : std::string(json)); }
 
 void Output::fail(int error) {
   state_ = error == EPIPE ? State::broken_pipe : State::failed;

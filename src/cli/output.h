@@ -28,6 +28,8 @@ class Output {
   /// There is something to write, and somebody may take it.
   [[nodiscard]] bool waits() const { return state_ == State::good && pending() > 0; }
   void add(std::string_view bytes) { queue_ += bytes; }
+  /// JSON text: as it is, or on a terminal so that it is harmless there (terminal_safe_json()).
+  void add_json(std::string_view json);
   /// Writes what a descriptor that poll(2) found writable takes, and gives up after a moment where it takes nothing.
   void write_ready();
   /// poll(2) found an error on the descriptor: nobody reads it any more.

@@ -8,22 +8,6 @@
 namespace heddle::cli {
 namespace {
 
-struct Character {
-  char32_t code;
-  std::size_t bytes;
-};
-
-// Of well-formed UTF-8.
-Character decode(std::string_view text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  char32_t code = bytes == 1 ? lead : lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes && at + i < text.size(); ++i) {
-    code = code << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
-  }
-  return {code, std::min(bytes, text.size() - at)};
-}
-
 struct Range {
   char32_t first;
   char32_t last;
@@ -34,9 +18,6 @@ bool within(char32_t code, const std::array<Range, N>& ranges) {
   return std::any_of(ranges.begin(), ranges.end(), [&](Range r) { return code >= r.first && code <= r.last; });
 }
 
-// UAX #9's explicit controls and marks, and the separators that some terminals break a line at.
-constexpr std::array<Range, 5> kReordering{
-    {{0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}}};
 // The wide blocks of UAX #11, roughly.
 constexpr std::array<Range, 9> kWide{{{0x1100, 0x115F},
                                       {0x2E80, 0xA4CF},
@@ -56,7 +37,7 @@ std::size_t width_of(char32_t code) { return within(code, kNoWidth) ? 0 : within
 std::size_t bytes_within(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   for (std::size_t used = 0; at < text.size();) {
-    const Character c = decode(text, at);
+    const core::CodePoint c = core::code_point_at(text, at);
     used += width_of(c.code);
     if (used > columns && at > 0) break;
     at += c.bytes;
@@ -66,26 +47,10 @@ std::size_t bytes_within(std::string_view text, std::size_t columns) {
 
 }  // namespace
 
-std::string shown_text(std::string_view text) {
-  const std::string line = core::printable_line(text);
-  std::string shown;
-  shown.reserve(line.size());
-  for (std::size_t at = 0; at < line.size();) {
-    const Character c = decode(line, at);
-    if (within(c.code, kReordering)) {
-      shown += "\xEF\xBF\xBD";
-    } else {
-      shown.append(line, at, c.bytes);
-    }
-    at += c.bytes;
-  }
-  return shown;
-}
-
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const Character c = decode(text, at);
+    const core::CodePoint c = core::code_point_at(text, at);
     columns += width_of(c.code);
     at += c.bytes;
   }

@@ -1,4 +1,4 @@
-// Text of unknown origin for a terminal: made harmless, measured, and broken into lines of 80 columns.
+// Text for a terminal, made harmless before (core::printable_line): measured, and broken into lines of 80 columns.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,7 @@ namespace heddle::cli {
 
 inline constexpr std::size_t kTerminalColumns = 80;
 
-/// One line that neither drives the terminal (core::printable_line) nor reorders what stands around it: Unicode's
-/// bidirectional controls and its line and paragraph separators become U+FFFD.
-[[nodiscard]] std::string shown_text(std::string_view text);
-
-/// How wide well-formed UTF-8 without control characters is: wide East Asian characters and emoji take two columns,
+/// How wide it is: wide East Asian characters and emoji take two columns,
 /// combining marks none. An estimate, as terminals differ.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 

@@ -9,6 +9,16 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+// Ascending: Default_Ignorable_Code_Point, U+2028-2029, U+FFF9-FFFB; and the braille pattern without a dot.
+constexpr Range kHidden[] = {
+    {0x00AD, 0x00AD}, {0x034F, 0x034F}, {0x061C, 0x061C}, {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},
+    {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0x2800, 0x2800},   {0x3164, 0x3164},   {0xFE00, 0xFE0F},
+    {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+
 struct Character {
   std::size_t bytes;  // at least 1, even when ill-formed
   bool well_formed;
@@ -112,16 +122,31 @@ std::string bound_text(std::string_view text, std::size_t max_units) {
   return bounded;
 }
 
+CodePoint code_point_at(std::string_view text, std::size_t at) noexcept {
+  const Character c = decode(text, at);
+  if (!c.well_formed) return {0xFFFD, c.bytes};
+  const auto lead = static_cast<unsigned char>(text[at]);
+  char32_t code = c.bytes == 1 ? lead : lead & (0x7FU >> c.bytes);
+  for (std::size_t i = 1; i < c.bytes; ++i) code = code << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
+  return {code, c.bytes};
+}
+
+Seen seen_as(char32_t code) noexcept {
+  if (code < 0x20 || (code >= 0x7F && code < 0xA0)) return Seen::control;
+  const auto* range = std::find_if(std::begin(kHidden), std::end(kHidden), [&](Range r) { return code <= r.last; });
+  return range != std::end(kHidden) && code >= range->first ? Seen::hidden : Seen::as_it_is;
+}
+
 std::string printable_line(std::string_view text) {
   std::string line;
+  line.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const Character c = decode(text, at);
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const bool c1 = c.bytes == 2 && lead == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0;
-    if (!c.well_formed) {
-      line += kReplacement;
-    } else if (lead < 0x20 || lead == 0x7F || c1) {
+    const CodePoint c = code_point_at(text, at);
+    const Seen seen = seen_as(c.code);
+    if (seen == Seen::control) {
       line += ' ';
+    } else if (seen == Seen::hidden || c.code == 0xFFFD) {
+      line += kReplacement;
     } else {
       line += text.substr(at, c.bytes);
     }

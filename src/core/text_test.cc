@@ -67,6 +67,37 @@ TEST(Text, CannotDriveATerminal) {
   EXPECT_EQ(printable_line("\xFF"), kFffd);
 }
 
+// JAIL-22: whatever is not seen, or reorders what is.
+TEST(Text, HidesNothing) {
+  for (const char32_t code :
+       {0xADU,   0x34FU,  0x61CU,  0x115FU, 0x180EU,  0x200BU,  0x200DU,  0x200EU,  0x200FU,  0x2028U,
+        0x2029U, 0x202AU, 0x202EU, 0x2060U, 0x2064U,  0x2066U,  0x2069U,  0x206FU,  0x2800U,  0x3164U,
+        0xFE0FU, 0xFEFFU, 0xFFA0U, 0xFFF9U, 0x1D173U, 0xE0001U, 0xE0041U, 0xE007FU, 0xE0100U, 0xE01EFU}) {
+    EXPECT_EQ(seen_as(code), Seen::hidden) << std::hex << static_cast<std::uint32_t>(code);
+  }
+  for (const char32_t code : {0x0U, 0x9U, 0xAU, 0x1BU, 0x7FU, 0x80U, 0x9BU, 0x9FU}) {
+    EXPECT_EQ(seen_as(code), Seen::control) << std::hex << static_cast<std::uint32_t>(code);
+  }
+  for (const char32_t code : {0x20U, 0x7EU, 0xA0U, 0xACU, 0xAEU, 0x300U, 0x200AU, 0x2010U, 0x202FU, 0x2027U, 0xFFFDU,
+                              0x65E5U, 0x1F600U, 0xE1000U}) {
+    EXPECT_EQ(seen_as(code), Seen::as_it_is) << std::hex << static_cast<std::uint32_t>(code);
+  }
+  EXPECT_EQ(printable_line("a\xE2\x80\xAEz \xF3\xA0\x81\x81 gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80\xED\xA0\x80"),
+            "a" + kFffd + "z " + kFffd + " gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80" + kFffd + kFffd + kFffd);
+}
+
+TEST(Text, DecodesEveryCharacter) {
+  for (const auto& [text, code] :
+       std::initializer_list<std::pair<const char*, char32_t>>{{"a", 'a'},
+                                                               {"\xC3\xBC", 0xFC},
+                                                               {"\xE2\x80\xAE", 0x202E},
+                                                               {"\xF4\x8F\xBF\xBF", 0x10FFFF},
+                                                               {"\xFF", 0xFFFD}}) {
+    EXPECT_EQ(code_point_at(text, 0).code, code);
+    EXPECT_EQ(code_point_at(text, 0).bytes, std::string_view(text).size());
+  }
+}
+
 TEST(Text, FindsLineAndColumn) {
   const TextPosition p = position_of("one\ntwo\nthree", 10);
   EXPECT_EQ(p.line, 3U);

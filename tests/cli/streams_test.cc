@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "heddle/core/check.h"
+#include "heddle/core/text.h"
 #include "process.h"
 
 namespace heddle::test {
@@ -103,6 +106,46 @@ TEST_F(Streams, ALateReaderGetsAllOfIt) {
   const Ended ended = late.wait();
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out.size(), 1'000'003U);
+}
+
+// Nothing that a terminal obeys, hides, or reorders by; but our own erasing of the line of progress.
+bool harmless(std::string_view text) {
+  constexpr std::string_view kErase = "\x1B[K";
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, kErase.size(), kErase) == 0) {
+      at += kErase.size();
+      continue;
+    }
+    const core::CodePoint c = core::code_point_at(text, at);
+    if (c.code != '\r' && c.code != '\n' && core::seen_as(c.code) != core::Seen::as_it_is) return false;
+    at += c.bytes;
+  }
+  return true;
+}
+
+// JAIL-22: what a script chose, and what its file is called, as text and as JSON. The control: to a file it goes whole.
+TEST_F(Streams, WhatAScriptSaysIsHarmlessOnATerminal) {
+  const std::string said = "a\\u202e\\u001b[31m\\u200b\\u2028\\u{e0041}\\u061c\\u009bz";
+  const std::string file = folder_.path("j\xE2\x80\xAEob\x1B[31m.js");
+  const std::string lines = folder_.write("lines", "1\n");
+  for (const char* start : {"throw new Error", "String"}) {
+    std::ofstream(file) << start << "(\"" << said << "\")";
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{}, {"--json"}, {"--each", lines}}) {
+      std::vector<std::string> args = {"run", file};
+      args.insert(args.end(), more.begin(), more.end());
+      const Terminal terminal;
+      Launch launch = command(args);
+      launch.out = terminal.stream();
+      launch.err = terminal.stream();
+      const Ended ended = run(launch);
+      EXPECT_TRUE(ended.code == 0 || ended.code == 1 || ended.code == 10) << ended.code;
+      const std::string shown = terminal.shown();
+      EXPECT_NE(shown.find("[31m"), std::string::npos) << shown;
+      EXPECT_TRUE(harmless(shown)) << shown;
+    }
+  }
+  EXPECT_FALSE(harmless(run(command({"run", file})).out));
 }
 
 // JAIL-18: whoever does not read what went wrong is left by the first signal.

@@ -23,8 +23,22 @@ inline constexpr std::size_t kMaxGuestTextUnits = 2048;
 /// (encoded lone surrogates too) and NUL become U+FFFD, and no character is cut in half.
 [[nodiscard]] std::string bound_text(std::string_view text, std::size_t max_units = kMaxGuestTextUnits);
 
-/// One line for a terminal: control characters (C0, C1, DEL) and line breaks become spaces, so that a guest's text
-/// cannot drive the terminal that shows it.
+struct CodePoint {
+  char32_t code = 0;      ///< U+FFFD for an ill-formed sequence
+  std::size_t bytes = 1;  ///< that it takes; at least 1
+};
+/// The character that begins at `at`, which is less than the text's size.
+[[nodiscard]] CodePoint code_point_at(std::string_view text, std::size_t at) noexcept;
+
+/// How a character behaves where people read it.
+enum class Seen { as_it_is, control, hidden };
+/// `control`: a terminal may obey it (C0, C1, DEL). `hidden`: it is not seen, or reorders or breaks what stands around
+/// it: Unicode's default-ignorable characters (DerivedCoreProperties.txt: bidirectional controls, zero width, tags,
+/// variation selectors, fillers), its line and paragraph separators, interlinear annotations.
+[[nodiscard]] Seen seen_as(char32_t code) noexcept;
+
+/// One line for people: control characters and line breaks become spaces, hidden characters U+FFFD, so that a guest's
+/// text can neither drive the terminal that shows it nor look like what it is not (JAIL-22).
 [[nodiscard]] std::string printable_line(std::string_view text);
 
 struct TextPosition {
