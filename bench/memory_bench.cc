@@ -19,8 +19,8 @@
 
 #include "heddle/jail/confine/confine.h"
 #include "heddle/jail/supervisor.h"
-#include "heddle/sandbox/protocol/protocol.h"
 #include "heddle/wire/channel.h"
+#include "heddle/wire/hello.h"
 #include "process_memory.h"
 #include "sample.h"
 
@@ -125,7 +125,7 @@ std::unique_ptr<Waiting> worker(jail::Supervisor& supervisor, const jail::Policy
   wire::Channel channel = must(wire::Channel::adopt(std::move(ends.first)));
   jail::Guest guest = must(supervisor.spawn(policy, program, {}, std::move(ends.second)));
   const wire::Frame frame = must(channel.wait_frame(in_time()));
-  must(sandbox::protocol::read_ready(must(wire::as_message(frame))));
+  must(wire::accept_ready(must(wire::as_message(frame)), "heddle-sandbox-worker"));
   must(guest.verify_confined());
   return std::make_unique<Worker>(std::move(guest), std::move(channel));
 }

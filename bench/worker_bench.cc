@@ -13,6 +13,7 @@
 #include "heddle/sandbox/protocol/protocol.h"
 #include "heddle/sandbox/quickjs/pool.h"
 #include "heddle/wire/channel.h"
+#include "heddle/wire/hello.h"
 #include "sample.h"
 
 namespace heddle::bench {
@@ -49,7 +50,7 @@ JailedWorker spawn_to_ready(jail::Supervisor& supervisor, const jail::Policy& po
   wire::Channel channel = must(wire::Channel::adopt(std::move(ends.first)));
   jail::Guest guest = must(supervisor.spawn(policy, program, {}, std::move(ends.second)));
   const wire::Frame frame = must(channel.wait_frame(in_time()));
-  must(protocol::read_ready(must(wire::as_message(frame))));
+  must(wire::accept_ready(must(wire::as_message(frame)), "heddle-sandbox-worker"));
   must(guest.verify_confined());
   return {std::move(guest), std::move(channel)};
 }
@@ -91,9 +92,9 @@ void bench_spawn(const std::string& libexec) {
       if (::write(raw.first.get(), &byte, 1) != 1 || ::read(raw.first.get(), &byte, 1) != 1) std::exit(1);
     });
     ping.time([&] {
-      worker.channel.queue(protocol::ping(i));
+      worker.channel.queue(wire::ping_message(i));
       const wire::Frame frame = must(worker.channel.wait_frame(in_time()));
-      if (must(protocol::read_pong(must(wire::as_message(frame)))) != i) std::exit(1);
+      if (must(wire::read_pong(must(wire::as_message(frame)))) != i) std::exit(1);
     });
   }
   raw.first.reset();

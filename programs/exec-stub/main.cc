@@ -9,7 +9,7 @@
 //   3 channel  4 filter  5 the supervisor's, for the filter's listener
 //   6 the program  7 its words (see Words)  8 working folder  9, 10, 11 its stdio
 //
-//   stub → host  ready | failed step, errno;  ended signalled, code
+//   stub → host  ready | failed (heddle/wire/hello.h);  ended signalled, code
 //   host → stub  go
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -27,6 +27,7 @@
 #include "heddle/jail/confine/foreign.h"
 #include "heddle/jail/confine/notify.h"
 #include "heddle/wire/channel.h"
+#include "heddle/wire/hello.h"
 
 namespace heddle {
 namespace {
@@ -48,9 +49,7 @@ void say(wire::Channel& channel, const wire::Message& message) {
 }
 
 Exit fail(wire::Channel& channel, std::string_view step, int error, Exit exit) {
-  wire::Message message("failed");
-  message.set("step", step).set("errno", static_cast<std::uint32_t>(error));
-  say(channel, message);
+  say(channel, wire::failed_message(step, error, "the program was not started"));
   return exit;
 }
 
@@ -178,7 +177,7 @@ Exit run() {
   if (failure.step != jail::Step::none) {
     return fail(channel, jail::step_name(failure.step), failure.error, Exit::not_confined);
   }
-  say(channel, wire::Message("ready"));
+  say(channel, wire::ready_message());
   auto frame = channel.wait_frame(core::Deadline::never());
   if (!frame.ok()) return Exit::done;  // the host is gone
   auto order = wire::as_message(frame.value());

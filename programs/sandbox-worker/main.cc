@@ -10,6 +10,7 @@
 #include "heddle/jail/confine/confine.h"
 #include "heddle/sandbox/protocol/protocol.h"
 #include "heddle/wire/channel.h"
+#include "heddle/wire/hello.h"
 
 namespace heddle {
 namespace {
@@ -39,8 +40,8 @@ protocol::Ending to_ending(engine::Ending ending) {
   return protocol::Ending::fault;
 }
 
-Exit report_failure(wire::Channel& channel, const protocol::Failed& failed, Exit code) {
-  channel.queue(protocol::to_message(failed));
+Exit report_failure(wire::Channel& channel, const wire::Message& failed, Exit code) {
+  channel.queue(failed);
   // The host may be gone already; there is nobody else to tell.
   (void)channel.wait_flushed(core::Deadline::after(std::chrono::seconds(5)));
   return code;
@@ -85,8 +86,8 @@ core::Result<void> serve(wire::Channel& channel, engine::Engine& engine) {
     HEDDLE_ASSIGN(const wire::Frame frame, channel.wait_frame(core::Deadline::never()));
     HEDDLE_ASSIGN(const wire::Message message, wire::as_message(frame));
     if (message.op() == "ping") {
-      HEDDLE_ASSIGN(const std::uint32_t number, protocol::read_ping(message));
-      channel.queue(protocol::pong(number));
+      HEDDLE_ASSIGN(const std::uint32_t number, wire::read_ping(message));
+      channel.queue(wire::pong_message(number));
       HEDDLE_TRY(channel.wait_flushed(core::Deadline::never()));
     } else {
       HEDDLE_ASSIGN(const protocol::RunOrder order, protocol::read_run(message));
@@ -105,29 +106,21 @@ Exit run() {
   auto made = engine::Engine::create();
   if (!made.ok()) {
     const core::Error& error = made.error();
-    return report_failure(channel, {"create the engine", static_cast<std::uint32_t>(error.sys_errno), error.message()},
+    return report_failure(channel, wire::failed_message("create the engine", error.sys_errno, error.message()),
                           Exit::no_engine);
   }
   const std::unique_ptr<engine::Engine> engine = std::move(made).value();
   const auto stops = engine::install_stop_signals(*engine, protocol::kSoftStopSignal, protocol::kHardStopSignal);
   if (!stops.ok()) {
     const core::Error& error = stops.error();
-    return report_failure(channel, {"install signals", static_cast<std::uint32_t>(error.sys_errno), error.message()},
+    return report_failure(channel, wire::failed_message("install signals", error.sys_errno, error.message()),
                           Exit::no_engine);
   }
 
   const auto confined = jail::confine_self();
-  if (!confined.ok()) {
-    const core::Error& error = confined.error();
-    return report_failure(channel, {error.step, static_cast<std::uint32_t>(error.sys_errno), error.context},
-                          Exit::not_confined);
-  }
+  if (!confined.ok()) return report_failure(channel, wire::failed_message(confined.error()), Exit::not_confined);
 
-  protocol::Ready ready;
-  ready.version = HEDDLE_VERSION;
-  ready.landlock_abi = static_cast<std::uint32_t>(confined.value().landlock_abi);
-  ready.mdwe = confined.value().no_exec_gain;
-  channel.queue(protocol::to_message(ready));
+  channel.queue(wire::ready_message());
   const auto ended = serve(channel, *engine);
   return ended.error().code == core::Errc::disconnected ? Exit::host_gone : Exit::bad_order;
 }

@@ -13,6 +13,7 @@
 #include "heddle/jail/confine/confine.h"
 #include "heddle/jail/confine/notify.h"
 #include "heddle/jail/launch/group_control.h"
+#include "heddle/wire/hello.h"
 #include "strays.h"
 
 namespace heddle::supervisor {
@@ -146,16 +147,8 @@ core::Result<void> Supervisor::serve() {
   if (op == "notify") return notify(packet.message);
   if (op == "denials") return denials(packet.message);
   if (op == "groups") return groups(packet.message);
-  if (op == "hello") return hello(packet.message);
+  if (op == "hello") return jail::send_packet(control_, wire::ready_message(), {});
   return core::make_error(Errc::protocol, "read a request", "unknown request " + op);
-}
-
-// Answers with its own version whatever the host's is: the host decides, and can say both.
-core::Result<void> Supervisor::hello(wire::Message& request) {
-  wire::Message reply("hello");
-  reply.set("version", HEDDLE_VERSION).set("protocol", jail::kControlProtocol);
-  (void)request;
-  return jail::send_packet(control_, reply, {});
 }
 
 core::Result<void> Supervisor::spawn(jail::Packet packet) {

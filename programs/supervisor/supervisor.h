@@ -66,7 +66,6 @@ class Supervisor {
   [[nodiscard]] core::Result<void> watch(const core::Fd& fd, std::uint64_t key);
   void unwatch(const core::Fd& fd);
   [[nodiscard]] core::Result<void> serve();
-  [[nodiscard]] core::Result<void> hello(wire::Message& request);
   [[nodiscard]] core::Result<void> spawn(jail::Packet packet);
   [[nodiscard]] core::Result<void> status(wire::Message& request);
   [[nodiscard]] core::Result<void> close(wire::Message& request);

@@ -22,6 +22,7 @@
 #include "heddle/jail/policy_file/policy_file.h"
 #include "heddle/jail/supervisor.h"
 #include "heddle/wire/channel.h"
+#include "heddle/wire/hello.h"
 #include "relay.h"
 #include "report.h"
 
@@ -207,20 +208,13 @@ class Execution {
   }
 
   static core::Error told(wire::Message message) {
-    const auto step = message.take_string("step");
-    const auto error = message.take_number("errno", 4095);
-    if (message.op() != "failed" || !step.ok() || !error.ok()) {
-      return core::make_error(Errc::protocol, "start the program", "heddle-exec-stub sent what cannot be read");
-    }
-    const int number = static_cast<int>(error.value());
-    std::string hint = "the program was not started";
-    if (step.value() == "execute the program" && number == EACCES) {
-      hint +=
+    core::Error error = wire::read_failed(std::move(message));
+    if (error.step == "execute the program" && error.sys_errno == EACCES) {
+      error.context +=
           "; every user must be allowed to read and execute it, its loader and the folders above: as root, Heddle "
           "runs it as a user of its own";
     }
-    core::Error result = core::system_error(number, core::bound_text(step.value(), 128), hint);
-    return result;
+    return error;
   }
 
   core::Result<void> await_ready(wire::Channel& channel, jail::Guest& guest) {
@@ -229,7 +223,7 @@ class Execution {
       return core::make_error(Errc::confinement, "start heddle-exec-stub", "it ended before it was ready");
     }
     HEDDLE_ASSIGN(wire::Message message, wire::as_message(frame.value()));
-    if (message.op() != "ready") return told(std::move(message));
+    HEDDLE_TRY(wire::accept_ready(std::move(message), "heddle-exec-stub"));
     return guest.verify_confined();
   }
 

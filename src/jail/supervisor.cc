@@ -9,6 +9,7 @@
 #include "heddle/core/text.h"
 #include "heddle/jail/launch/control.h"
 #include "heddle/jail/launch/group_control.h"
+#include "heddle/wire/hello.h"
 #include "identities.h"
 #include "link.h"
 
@@ -25,24 +26,12 @@ core::Result<core::FdPair> control_pair() {
 }
 
 core::Result<void> shake_hands(Link& link, const std::string& path, core::Deadline deadline) {
-  wire::Message hello("hello");
-  hello.set("version", HEDDLE_VERSION).set("protocol", kControlProtocol);
-  core::Result<Packet> reply = link.ask(hello, {}, deadline);
-  if (!reply.ok()) {
-    core::Error error = reply.error();
-    error.step = "start heddle-supervisor";
-    error.context = path + ": " + error.context;
-    return error;
-  }
-  wire::Message& message = reply.value().message;
-  HEDDLE_ASSIGN(const std::string version, message.take_string("version"));
-  HEDDLE_ASSIGN(const std::uint64_t protocol, message.take_number("protocol"));
-  if (version != HEDDLE_VERSION || protocol != kControlProtocol) {
-    return core::make_error(Errc::untrusted_program, "start heddle-supervisor",
-                            path + " is of version " + core::bound_text(core::printable_line(version), 64) +
-                                " and this is " HEDDLE_VERSION ": install both from one release, or build both anew");
-  }
-  return message.finish();
+  core::Result<Packet> reply = link.ask(wire::Message("hello"), {}, deadline);
+  if (reply.ok()) return wire::accept_ready(std::move(reply.value().message), path);
+  core::Error error = reply.error();
+  error.step = "start heddle-supervisor";
+  error.context = path + ": " + error.context;
+  return error;
 }
 
 core::Result<IdentityRange> identities(const IdentityRange& wanted) {

@@ -122,6 +122,12 @@ std::string Message::text() const {
   return text + '}';
 }
 
+core::Result<void> Message::expect(std::string_view op) const {
+  if (op_ == op) return {};
+  return refuse("\"" + core::bound_text(core::printable_line(op_), 64) + "\" where \"" + std::string(op) +
+                "\" was due");
+}
+
 core::Result<std::string> Message::take_string(std::string_view name) {
   const auto field = fields_.find(name);
   if (field == fields_.end() || !std::holds_alternative<std::string>(field->second)) {

@@ -11,6 +11,7 @@
 #include "heddle/jail/confine/confine.h"
 #include "heddle/sandbox/protocol/protocol.h"
 #include "heddle/wire/channel.h"
+#include "heddle/wire/hello.h"
 
 namespace heddle {
 namespace {
@@ -117,18 +118,18 @@ int run() {
 
   if (ROGUE == ROGUE_EXITS) return 7;
   if (ROGUE == ROGUE_FAILED_STEP) {
-    channel.queue(protocol::to_message(protocol::Failed{"filter_load", 22, "told to"}));
+    channel.queue(wire::failed_message("filter_load", 22, "told to"));
     return channel.wait_flushed(core::Deadline::never()).ok() ? 0 : 1;
   }
   if (ROGUE != ROGUE_UNCONFINED && !jail::confine_self().ok()) return 1;
   if (ROGUE == ROGUE_NEVER_READY) wait_for_ever();
   if (ROGUE == ROGUE_SPEAKS_FIRST) {
-    channel.queue(protocol::pong(1));
+    channel.queue(wire::pong_message(1));
     if (!channel.wait_flushed(core::Deadline::never()).ok()) return 1;
     wait_for_ever();
   }
-  channel.queue(
-      protocol::to_message(protocol::Ready{ROGUE == ROGUE_OTHER_VERSION ? "0.0.0-other" : HEDDLE_VERSION, 1, false}));
+  channel.queue(ROGUE == ROGUE_OTHER_VERSION ? wire::Message("ready").set("version", "0.0.0-other")
+                                             : wire::ready_message());
   for (std::uint32_t sequence = 1;; sequence += 2) {
     const auto order = channel.wait_frame(core::Deadline::never());
     if (!order.ok()) return 0;

@@ -12,36 +12,12 @@ core::Error refuse(std::string_view what) {
   return core::make_error(core::Errc::protocol, "read the worker's protocol", what);
 }
 
-core::Result<void> expect(const wire::Message& message, std::string_view op) {
-  if (message.op() == op) return {};
-  return refuse("\"" + message.op().substr(0, 64) + "\" where \"" + std::string(op) + "\" was due");
-}
-
 core::Result<std::uint32_t> take_u32(wire::Message& message, std::string_view name) {
   HEDDLE_ASSIGN(const std::uint64_t number, message.take_number(name, UINT32_MAX));
   return static_cast<std::uint32_t>(number);
 }
 
-core::Result<std::uint32_t> read_numbered(wire::Message message, std::string_view op) {
-  HEDDLE_TRY(expect(message, op));
-  HEDDLE_ASSIGN(const std::uint32_t number, take_u32(message, "number"));
-  HEDDLE_TRY(message.finish());
-  return number;
-}
-
 }  // namespace
-
-wire::Message to_message(const Ready& ready) {
-  wire::Message message("ready");
-  message.set("version", ready.version).set("landlockAbi", ready.landlock_abi).set("mdwe", ready.mdwe);
-  return message;
-}
-
-wire::Message to_message(const Failed& failed) {
-  wire::Message message("failed");
-  message.set("step", failed.step).set("errno", failed.sys_errno).set("context", failed.context);
-  return message;
-}
 
 wire::Message to_message(const RunOrder& order) {
   wire::Message message("run");
@@ -64,31 +40,8 @@ wire::Message to_message(const Done& done) {
   return message;
 }
 
-wire::Message ping(std::uint32_t number) { return wire::Message("ping").set("number", number); }
-wire::Message pong(std::uint32_t number) { return wire::Message("pong").set("number", number); }
-
-core::Result<Ready> read_ready(wire::Message message) {
-  HEDDLE_TRY(expect(message, "ready"));
-  Ready ready;
-  HEDDLE_ASSIGN(ready.version, message.take_string("version"));
-  HEDDLE_ASSIGN(ready.landlock_abi, take_u32(message, "landlockAbi"));
-  HEDDLE_ASSIGN(ready.mdwe, message.take_bool("mdwe"));
-  HEDDLE_TRY(message.finish());
-  return ready;
-}
-
-core::Result<Failed> read_failed(wire::Message message) {
-  HEDDLE_TRY(expect(message, "failed"));
-  Failed failed;
-  HEDDLE_ASSIGN(failed.step, message.take_string("step"));
-  HEDDLE_ASSIGN(failed.sys_errno, take_u32(message, "errno"));
-  HEDDLE_ASSIGN(failed.context, message.take_string("context"));
-  HEDDLE_TRY(message.finish());
-  return failed;
-}
-
 core::Result<RunOrder> read_run(wire::Message message) {
-  HEDDLE_TRY(expect(message, "run"));
+  HEDDLE_TRY(message.expect("run"));
   RunOrder order;
   HEDDLE_ASSIGN(order.run, take_u32(message, "run"));
   HEDDLE_ASSIGN(order.script_bytes, message.take_number("scriptBytes"));
@@ -100,7 +53,7 @@ core::Result<RunOrder> read_run(wire::Message message) {
 }
 
 core::Result<Done> read_done(wire::Message message) {
-  HEDDLE_TRY(expect(message, "done"));
+  HEDDLE_TRY(message.expect("done"));
   Done done;
   HEDDLE_ASSIGN(done.run, take_u32(message, "run"));
   HEDDLE_ASSIGN(const std::string ending, message.take_string("ending"));
@@ -122,8 +75,5 @@ core::Result<Done> read_done(wire::Message message) {
   HEDDLE_TRY(message.finish());
   return done;
 }
-
-core::Result<std::uint32_t> read_ping(wire::Message message) { return read_numbered(std::move(message), "ping"); }
-core::Result<std::uint32_t> read_pong(wire::Message message) { return read_numbered(std::move(message), "pong"); }
 
 }  // namespace heddle::sandbox::protocol

@@ -6,6 +6,7 @@
 
 #include "heddle/core/json.h"
 #include "heddle/core/text.h"
+#include "heddle/wire/hello.h"
 
 namespace heddle::sandbox::quickjs {
 namespace {
@@ -93,7 +94,7 @@ void RunState::start_on_worker() {
     return;
   }
   phase_ = Phase::checking;
-  worker_->channel().queue(protocol::ping(worker_->runs()));
+  worker_->channel().queue(wire::ping_message(worker_->runs()));
   (void)worker_->channel().flush();  // a failure shows when the answer is read
   set_timer(Clock::now() + pool_->options().liveness_wait);
 }
@@ -185,7 +186,7 @@ RunState::Progress RunState::advance_checking() {
   if (received.ok() && received.value()) {
     auto message = wire::as_message(*received.value());
     if (message.ok()) {
-      const auto number = protocol::read_pong(std::move(message).value());
+      const auto number = wire::read_pong(std::move(message).value());
       if (number.ok() && number.value() == worker_->runs()) {
         send_order();
         return Progress::again;

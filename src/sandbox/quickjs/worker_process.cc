@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "heddle/core/text.h"
-#include "heddle/sandbox/protocol/protocol.h"
+#include "heddle/wire/hello.h"
 
 namespace heddle::sandbox::quickjs {
 namespace {
@@ -26,17 +26,7 @@ core::Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(jail::Supervis
 
 core::Result<void> WorkerProcess::accept_first_message(const wire::Frame& frame) {
   HEDDLE_ASSIGN(wire::Message message, wire::as_message(frame));
-  if (message.op() == "failed") {
-    HEDDLE_ASSIGN(const protocol::Failed failed, protocol::read_failed(std::move(message)));
-    return core::Error{Errc::confinement, static_cast<int>(failed.sys_errno), core::bound_text(failed.step, 128),
-                       core::bound_text(failed.context, 512)};
-  }
-  HEDDLE_ASSIGN(const protocol::Ready ready, protocol::read_ready(std::move(message)));
-  if (ready.version != HEDDLE_VERSION) {
-    return core::make_error(Errc::untrusted_program, "start a worker",
-                            "heddle-sandbox-worker is of version " + core::bound_text(ready.version, 64) +
-                                " and this is " + HEDDLE_VERSION + ": install both from one build");
-  }
+  HEDDLE_TRY(wire::accept_ready(std::move(message), "heddle-sandbox-worker"));
   HEDDLE_TRY(guest_.verify_confined());
   ready_ = true;
   mark_idle();

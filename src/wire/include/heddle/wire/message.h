@@ -33,6 +33,9 @@ class Message {
   /// The JSON text.
   [[nodiscard]] std::string text() const;
 
+  /// Errc::protocol unless op() is `op`.
+  [[nodiscard]] core::Result<void> expect(std::string_view op) const;
+
   [[nodiscard]] bool has(std::string_view name) const { return fields_.find(name) != fields_.end(); }
   [[nodiscard]] core::Result<std::string> take_string(std::string_view name);
   [[nodiscard]] core::Result<std::uint64_t> take_number(std::string_view name, std::uint64_t maximum = UINT64_MAX);

@@ -1,7 +1,7 @@
 // The socket between host and supervisor: AF_UNIX, SOCK_SEQPACKET; one packet is one wire::Message with its
 // descriptors. Both ends are Heddle's and of one version; the host asks, the supervisor answers, one at a time.
 //
-//   hello   version, protocol                                    → hello version, protocol
+//   hello                                                        → ready version (heddle/wire/hello.h)
 //   groups  parent, host, folder                                 → groups removed (left by supervisors that are gone)
 //   spawn   arg.N, env.N, limits, uid?, ruleset,                 → spawned id, pid, uid?, landlock, namespaces,
 //           namespaces, notify, quota, observed, one_program,      refused, errno, group.…
@@ -33,9 +33,6 @@
 #include "heddle/wire/message.h"
 
 namespace heddle::jail {
-
-/// Raised with every change of the messages.
-inline constexpr std::uint64_t kControlProtocol = 7;
 
 /// Where the supervisor finds its descriptors.
 inline constexpr int kControlFd = 3;  ///< its end of the socket
