@@ -19,9 +19,8 @@
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/core/units.h"
+#include "heddle/guest/process.h"
 #include "heddle/jail/policy_file/policy_file.h"
-#include "heddle/jail/supervisor.h"
-#include "heddle/wire/channel.h"
 #include "heddle/wire/hello.h"
 #include "relay.h"
 #include "report.h"
@@ -113,7 +112,8 @@ class Execution {
     supervisor_options.cgroup.host = jail::CgroupOptions::Host::may_move;
     // Each takes a millisecond or more and needs nothing of the other. Without a thread to be had, one after the other.
     auto building = std::async([&] { return build(stub, std::move(program), policy_); });
-    core::Result<jail::Supervisor> started = jail::Supervisor::start(supervisor_options);
+    guest::Host host(supervisor_options);
+    const core::Result<void> started = host.start();
     core::Result<Built> building_result = building.get();
     if (!building_result.ok() && building_result.error().step == jail::ProgramGrants::step()) {
       say(fmt::format("{}: {}", path, building_result.error().context));
@@ -126,13 +126,13 @@ class Execution {
                       report_->interpreter_line(interpreter->path())));
       return kExitNoProgram;
     }
-    HEDDLE_ASSIGN(jail::Supervisor supervisor, std::move(started));
+    HEDDLE_TRY(started);
     HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(built));
-    HEDDLE_ASSIGN(core::FdPair ends, core::stream_pair());
-    HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(ends.first)));
-    HEDDLE_ASSIGN(jail::Guest guest, supervisor.spawn(*built.policy, stub, {}, std::move(ends.second), descriptors));
+    HEDDLE_ASSIGN(const auto process, guest::Process::spawn(host, *built.policy, stub, descriptors));
     descriptors.clear();  // the guest's ends of the pipes are the guest's alone
-    HEDDLE_TRY(await_ready(channel, guest));
+    HEDDLE_TRY(process->await_ready(kStartTime));
+    jail::Guest& guest = process->guest();
+    wire::Channel& channel = process->channel();
     if (options_.explain == Explain::yes) {
       HEDDLE_ASSIGN(const jail::AppliedPolicy applied, guest.applied());
       report_->set_user(applied.uid, applied.own_identity);
@@ -215,16 +215,6 @@ class Execution {
           "runs it as a user of its own";
     }
     return error;
-  }
-
-  core::Result<void> await_ready(wire::Channel& channel, jail::Guest& guest) {
-    const auto frame = channel.wait_frame(core::Deadline::after(kStartTime));
-    if (!frame.ok()) {
-      return core::make_error(Errc::confinement, "start heddle-exec-stub", "it ended before it was ready");
-    }
-    HEDDLE_ASSIGN(wire::Message message, wire::as_message(frame.value()));
-    HEDDLE_TRY(wire::accept_ready(std::move(message), "heddle-exec-stub"));
-    return guest.verify_confined();
   }
 
   // What the streams wait for, from items[from] on, and what was found of it.

@@ -114,12 +114,20 @@ core::Result<AppliedNamespaces> decode_namespaces(wire::Message& message, Need w
 
 }  // namespace
 
-core::Result<Supervisor> Supervisor::start(const SupervisorOptions& options) {
+core::Result<Program> open_supervisor(const SupervisorOptions& options) {
   std::string path = options.program;
   if (path.empty()) {
     HEDDLE_ASSIGN(path, helper_path("heddle-supervisor"));
   }
-  HEDDLE_ASSIGN(const Program program, open_program(path));
+  return open_program(path);
+}
+
+core::Result<Supervisor> Supervisor::start(const SupervisorOptions& options) {
+  HEDDLE_ASSIGN(const Program program, open_supervisor(options));
+  return start(program, options);
+}
+
+core::Result<Supervisor> Supervisor::start(const Program& program, const SupervisorOptions& options) {
   HEDDLE_ASSIGN(core::FdPair sockets, control_pair());
   HEDDLE_ASSIGN(const core::Pidfd self, core::Pidfd::open(::getpid()));
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "process.h"
 #include "tests/support/processes.h"
@@ -264,6 +266,47 @@ TEST_F(Installed, ABrokenPipeLeavesNothing) {
   EXPECT_EQ(ended.code, 141);
   EXPECT_EQ(ended.err, "");
   EXPECT_TRUE(gone_within(running_below(folder_.path("")), std::chrono::seconds(1)));
+}
+
+// Whether a process computes: seen running three times in a row.
+bool is_busy(pid_t pid) {
+  for (int seen = 0; seen < 3; ++seen) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    if (!std::getline(file, text) || text.find(") R ") == std::string::npos) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+// JAIL-21: a supervisor that is killed costs the run under it, and the command goes on with the next line.
+TEST_F(Installed, EachGoesOnAfterItsSupervisorIsKilled) {
+  Process process(script("if (input === 0) for (;;); input", {"--each", "-", "--workers", "1", "--wall-clock", "1h"}));
+  for (int life = 1; life <= 3; ++life) {
+    const auto kill_supervisor = [] {
+      for (const pid_t pid : descendants_named("heddle-supervis")) EXPECT_EQ(::kill(pid, SIGKILL), 0);
+    };
+    process.write("1\n");
+    EXPECT_NE(process.line().value_or("").find(R"("value":1)"), std::string::npos);
+    const std::vector<pid_t> idle = descendants_named("heddle-sandbox-");
+    kill_supervisor();
+    EXPECT_TRUE(ended_within(idle, std::chrono::seconds(20)));
+    process.write("2\n");
+    EXPECT_NE(process.line().value_or("").find(R"("value":2)"), std::string::npos);
+
+    process.write("0\n");
+    const core::Deadline patience = core::Deadline::after(kPatience);
+    const std::vector<pid_t> workers = descendants_named("heddle-sandbox-");
+    ASSERT_EQ(workers.size(), 1U);
+    while (!is_busy(workers[0]) && !patience.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    kill_supervisor();
+    const std::string failed = process.line().value_or("");
+    EXPECT_NE(failed.find(R"("outcome":"failed")"), std::string::npos) << failed;
+    EXPECT_NE(failed.find("supervisor"), std::string::npos) << failed;
+  }
+  process.write("3\n");
+  EXPECT_NE(process.line().value_or("").find(R"("value":3)"), std::string::npos);
+  EXPECT_NE(process.finish().code, 0) << "three runs failed";
 }
 
 // 100,000 real runs: none lost, order kept, fresh each, and the command's memory is what it was after 1,000, within 8

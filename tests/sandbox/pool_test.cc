@@ -8,6 +8,7 @@
 #include <atomic>
 #include <thread>
 
+#include "heddle/guest/host.h"
 #include "tests/support/processes.h"
 
 namespace heddle::sandbox::quickjs {
@@ -271,18 +272,65 @@ TEST(Pool, AWorkerThatDoesNotAnswerIsReplaced) {
   EXPECT_TRUE(test::gone_within(workers, seconds(10)));
 }
 
-// JAIL-15: the supervisor's death is an error, not a hang, and takes the workers along.
-TEST(Pool, SaysThatTheSupervisorIsGone) {
-  const auto pool = make(real());
-  EXPECT_EQ(evaluate(*pool, "1").value, "1");
-  const std::vector<pid_t> workers = test::descendants_named("heddle-sandbox-");
+void kill_supervisor() {
   const std::vector<pid_t> supervisors = test::descendants_named("heddle-supervis");
   ASSERT_EQ(supervisors.size(), 1U);
+  const std::vector<pid_t> workers = test::descendants_named("heddle-sandbox-");
   ASSERT_EQ(::kill(supervisors[0], SIGKILL), 0);
-  ASSERT_TRUE(test::gone_within(workers, seconds(10)));
-  const Outcome outcome = evaluate(*pool, "2");
-  EXPECT_EQ(outcome.kind, Kind::infrastructure);
-  EXPECT_EQ(outcome.error.code, Errc::disconnected) << outcome.error.message();
+  ASSERT_TRUE(test::ended_within(workers, seconds(20)));
+}
+
+// JAIL-15, JAIL-21: the supervisor's death between runs takes the workers along and costs no run.
+TEST(Pool, AReplacedSupervisorIsUnseenBetweenRuns) {
+  PoolOptions options = real();
+  options.workers = 3;
+  const auto pool = make(options);
+  for (int life = 0; life < 4; ++life) {
+    ASSERT_TRUE(pool->warm().ok());
+    EXPECT_EQ(evaluate(*pool, "1").value, "1");
+    kill_supervisor();
+    const Outcome outcome = evaluate(*pool, "2");
+    EXPECT_EQ(outcome.value, "2") << outcome.error.message();
+  }
+}
+
+// JAIL-21: a run that the supervisor's death took along may be tried again, and the next one is right. What only
+// waited for a worker gets one.
+TEST(Pool, ASupervisorThatDiesInARunFailsThatRun) {
+  const auto pool = make(real());
+  for (int life = 0; life < 4; ++life) {
+    quickjs::Run busy = std::move(pool->start({"for(;;);", "null", wall(seconds(600))})).value();
+    for (int i = 0; i < 2000 && pool->statistics().spawned <= static_cast<unsigned>(2 * life); ++i) {
+      ASSERT_FALSE(busy.poll());
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    quickjs::Run waiting = std::move(pool->start({"6*7", "null", {}})).value();
+    kill_supervisor();
+    const Outcome outcome = busy.wait();
+    EXPECT_EQ(outcome.kind, Kind::infrastructure);
+    EXPECT_EQ(outcome.error.code, Errc::disconnected) << outcome.error.message();
+    EXPECT_NE(outcome.error.message().find("supervisor"), std::string::npos) << outcome.error.message();
+    EXPECT_EQ(waiting.wait().value, "42");
+    EXPECT_EQ(evaluate(*pool, "2").value, "2");
+    // So that the next life begins with a worker of its own.
+    kill_supervisor();
+  }
+}
+
+// JAIL-15: one supervisor serves every pool that is given the same host.
+TEST(Pool, PoolsShareASupervisor) {
+  jail::SupervisorOptions supervisor;
+  supervisor.program = kLibexec + "/heddle-supervisor";
+  PoolOptions options = real();
+  options.host = std::make_shared<guest::Host>(supervisor);
+  const auto first = make(options);
+  const auto second = make(options);
+  EXPECT_EQ(evaluate(*first, "1").value, "1");
+  EXPECT_EQ(evaluate(*second, "2").value, "2");
+  kill_supervisor();
+  EXPECT_EQ(evaluate(*first, "1").value, "1");
+  EXPECT_EQ(evaluate(*second, "2").value, "2");
+  EXPECT_EQ(options.host->started(), 2U);
 }
 
 // SBX-19: what goes wrong before a worker is ready has types of its own.

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <climits>
 #include <cstdlib>
@@ -14,6 +15,7 @@ namespace heddle::test {
 namespace {
 
 struct Process {
+  char state = '?';
   pid_t parent = 0;
   std::string name;
 };
@@ -38,7 +40,18 @@ bool read_process(pid_t pid, Process& process) {
   const std::size_t close = text.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close + 4 > text.size()) return false;
   process.name = text.substr(open + 1, close - open - 1);
+  process.state = text[close + 2];
   process.parent = std::atoi(text.c_str() + close + 4);
+  return true;
+}
+
+template <class Lives>
+bool none_within(const std::vector<pid_t>& pids, std::chrono::milliseconds time, const Lives& lives) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::any_of(pids.begin(), pids.end(), lives)) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   return true;
 }
 
@@ -76,14 +89,15 @@ std::vector<pid_t> running_below(const std::string& folder) {
 }
 
 bool gone_within(const std::vector<pid_t>& pids, std::chrono::milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  for (;;) {
-    bool any = false;
-    for (const pid_t pid : pids) any = any || ::access(("/proc/" + std::to_string(pid)).c_str(), F_OK) == 0;
-    if (!any) return true;
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  return none_within(pids, time,
+                     [](pid_t pid) { return ::access(("/proc/" + std::to_string(pid)).c_str(), F_OK) == 0; });
+}
+
+bool ended_within(const std::vector<pid_t>& pids, std::chrono::milliseconds time) {
+  return none_within(pids, time, [](pid_t pid) {
+    Process process;
+    return read_process(pid, process) && process.state != 'Z';
+  });
 }
 
 }  // namespace heddle::test

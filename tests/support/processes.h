@@ -17,7 +17,11 @@ namespace heddle::test {
 /// Every process on the machine whose executable lies below `folder`, whoever its parent is; needs the right to look.
 [[nodiscard]] std::vector<pid_t> running_below(const std::string& folder);
 
-/// True when none of them lives any more within the time; polls.
+/// True when none of them runs any more within the time, though whoever took them as orphans may not have reaped them
+/// yet; polls.
+[[nodiscard]] bool ended_within(const std::vector<pid_t>& pids, std::chrono::milliseconds time);
+
+/// True when nothing is left of them within the time; polls.
 [[nodiscard]] bool gone_within(const std::vector<pid_t>& pids, std::chrono::milliseconds time);
 
 }  // namespace heddle::test

@@ -11,10 +11,9 @@
 #include <sstream>
 
 #include "attempt.h"
+#include "heddle/guest/process.h"
 #include "heddle/jail/confine/landlock.h"
 #include "heddle/jail/policy.h"
-#include "heddle/jail/supervisor.h"
-#include "heddle/wire/channel.h"
 
 namespace heddle::jail {
 namespace {
@@ -67,7 +66,8 @@ void note_group(const AppliedCgroup& group, Machine& machine) {
 core::Result<void> start_worker(const ProbeOptions& options, Machine& machine) {
   SupervisorOptions supervisor_options;
   supervisor_options.program = options.supervisor;
-  HEDDLE_ASSIGN(Supervisor supervisor, Supervisor::start(supervisor_options));
+  guest::Host host(supervisor_options);
+  HEDDLE_TRY(host.start());
   std::string path = options.worker;
   if (path.empty()) {
     HEDDLE_ASSIGN(path, helper_path("heddle-sandbox-worker"));
@@ -76,17 +76,9 @@ core::Result<void> start_worker(const ProbeOptions& options, Machine& machine) {
   Limits limits;
   limits.group.memory_bytes = GroupLimit{2 * limits.data_bytes, Need::if_available};
   HEDDLE_ASSIGN(const Policy policy, Policy::script(limits));
-  HEDDLE_ASSIGN(core::FdPair pair, core::stream_pair());
-  HEDDLE_ASSIGN(wire::Channel channel, wire::Channel::adopt(std::move(pair.first)));
-  HEDDLE_ASSIGN(const Guest guest, supervisor.spawn(policy, program, {}, std::move(pair.second)));
-  // A worker speaks first, when it has confined itself or could not.
-  HEDDLE_ASSIGN(const wire::Frame frame, channel.wait_frame(core::Deadline::after(kWorkerTime)));
-  HEDDLE_ASSIGN(const wire::Message message, wire::as_message(frame));
-  if (message.op() != "ready") {
-    return core::make_error(core::Errc::start_up, "start a script worker", "it says: " + message.text());
-  }
-  HEDDLE_TRY(guest.verify_confined());
-  note_group(guest.cgroup(), machine);
+  HEDDLE_ASSIGN(const std::unique_ptr<guest::Process> worker, guest::Process::spawn(host, policy, program));
+  HEDDLE_TRY(worker->await_ready(kWorkerTime));
+  note_group(worker->guest().cgroup(), machine);
   return {};
 }
 

@@ -37,9 +37,13 @@ core::Result<void> check_random_bytes() {
 core::Result<std::shared_ptr<PoolState>> PoolState::create(PoolOptions options) {
   HEDDLE_TRY(check_random_bytes());
   HEDDLE_ASSIGN(jail::Program program, jail::open_program(options.worker_path));
-  jail::SupervisorOptions supervisor_options;
-  supervisor_options.program = options.supervisor_path;
-  HEDDLE_ASSIGN(jail::Supervisor supervisor, jail::Supervisor::start(supervisor_options));
+  std::shared_ptr<guest::Host> host = options.host;
+  if (host == nullptr) {
+    jail::SupervisorOptions supervisor_options;
+    supervisor_options.program = options.supervisor_path;
+    host = std::make_shared<guest::Host>(std::move(supervisor_options));
+  }
+  HEDDLE_TRY(host->start());
   jail::Limits limits;
   limits.data_bytes = options.max_memory_bytes + 2 * options.max_transfer_bytes + kWorkerOverheadBytes;
   // Behind the limits of the engine and of the process, for what those do not count: kernel memory, page cache, stack.
@@ -47,18 +51,11 @@ core::Result<std::shared_ptr<PoolState>> PoolState::create(PoolOptions options) 
       jail::GroupLimit{limits.data_bytes + limits.stack_bytes + kWorkerOverheadBytes, jail::Need::if_available};
   limits.group.swap_bytes = jail::GroupLimit{0, jail::Need::if_available};
   HEDDLE_ASSIGN(jail::Policy policy, jail::Policy::script(limits));
-  return std::make_shared<PoolState>(std::move(options), std::move(supervisor), std::move(policy), std::move(program));
+  return std::make_shared<PoolState>(std::move(options), std::move(host), std::move(policy), std::move(program));
 }
 
-PoolState::PoolState(PoolOptions options, jail::Supervisor supervisor, jail::Policy policy, jail::Program program)
-    : options_(std::move(options)),
-      supervisor_(std::move(supervisor)),
-      policy_(std::move(policy)),
-      program_(std::move(program)) {}
-
-PoolState::~PoolState() {
-  idle_.clear();  // before the supervisor that ends them
-}
+PoolState::PoolState(PoolOptions options, std::shared_ptr<guest::Host> host, jail::Policy policy, jail::Program program)
+    : options_(std::move(options)), host_(std::move(host)), policy_(std::move(policy)), program_(std::move(program)) {}
 
 core::Result<RunDescriptors> PoolState::take_descriptors() {
   {
@@ -133,7 +130,7 @@ core::Result<Lease> PoolState::take_assigned(Waiter& waiter) {
 }
 
 core::Result<Lease> PoolState::spawn() {
-  auto worker = WorkerProcess::spawn(supervisor_, policy_, program_);
+  auto worker = guest::Process::spawn(*host_, policy_, program_);
   if (!worker.ok()) {
     const std::lock_guard lock(mutex_);
     --alive_;
@@ -142,7 +139,7 @@ core::Result<Lease> PoolState::spawn() {
 }
 
 void PoolState::give_back(Lease worker) {
-  if (worker->runs() >= options_.runs_per_worker) {
+  if (worker->calls() >= options_.runs_per_worker) {
     discard(std::move(worker), Discard::for_recycling);
     return;
   }

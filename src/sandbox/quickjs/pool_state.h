@@ -8,13 +8,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "heddle/jail/supervisor.h"
+#include "heddle/guest/process.h"
 #include "heddle/sandbox/quickjs/pool.h"
-#include "worker_process.h"
 
 namespace heddle::sandbox::quickjs {
 
-using Lease = std::unique_ptr<WorkerProcess>;
+using Lease = std::unique_ptr<guest::Process>;
 
 /// The descriptors that a run needs besides its worker's. Kept for the next run, since making them costs more than a
 /// short run.
@@ -37,8 +36,7 @@ enum class Discard { after_a_kill, for_recycling, after_a_failure };
 class PoolState {
  public:
   [[nodiscard]] static core::Result<std::shared_ptr<PoolState>> create(PoolOptions options);
-  PoolState(PoolOptions options, jail::Supervisor supervisor, jail::Policy policy, jail::Program program);
-  ~PoolState();
+  PoolState(PoolOptions options, std::shared_ptr<guest::Host> host, jail::Policy policy, jail::Program program);
 
   [[nodiscard]] const PoolOptions& options() const noexcept { return options_; }
   [[nodiscard]] core::Result<RunDescriptors> take_descriptors();
@@ -71,7 +69,7 @@ class PoolState {
   static void wake(const Waiter& waiter);
 
   const PoolOptions options_;
-  jail::Supervisor supervisor_;
+  const std::shared_ptr<guest::Host> host_;
   const jail::Policy policy_;
   const jail::Program program_;
 

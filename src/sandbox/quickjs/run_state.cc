@@ -20,6 +20,18 @@ core::Error broken_protocol(std::string_view what) {
   return core::make_error(Errc::protocol, "read the worker's answer", what);
 }
 
+// In words, for who does not link the jail.
+Explanation explain(const guest::Account& account) {
+  Explanation explanation;
+  if (account.applied) explanation.applied = jail::to_lines(*account.applied);
+  for (const jail::Denial& denial : account.denials.denials) {
+    explanation.denied.push_back({denial.syscall, denial.observed, jail::to_line(denial), denial.rule, denial.hint});
+  }
+  explanation.dropped = account.denials.dropped;
+  explanation.ended_by_denial = account.ended_by_denial;
+  return explanation;
+}
+
 }  // namespace
 
 RunState::RunState(std::shared_ptr<PoolState> pool, RunRequest request, RunDescriptors descriptors)
@@ -94,7 +106,7 @@ void RunState::start_on_worker() {
     return;
   }
   phase_ = Phase::checking;
-  worker_->channel().queue(wire::ping_message(worker_->runs()));
+  worker_->channel().queue(wire::ping_message(worker_->calls()));
   (void)worker_->channel().flush();  // a failure shows when the answer is read
   set_timer(Clock::now() + pool_->options().liveness_wait);
 }
@@ -112,8 +124,8 @@ void RunState::send_order() {
   phase_ = Phase::running;
   wire::Channel& channel = worker_->channel();
   protocol::RunOrder order;
-  order.run = run_ = worker_->next_run();
-  if (request_.explain) explanation_ = worker_->begin_explanation();
+  order.run = run_ = worker_->next_call();
+  if (request_.explain) account_ = worker_->begin_account();
   order.script_bytes = request_.script.size();
   order.input_bytes = request_.input_json.size();
   order.memory_bytes = request_.limits.memory_bytes;
@@ -158,26 +170,20 @@ RunState::Progress RunState::advance_waiting() {
 }
 
 RunState::Progress RunState::advance_starting() {
-  auto received = worker_->channel().receive();
-  core::Error error;
-  if (!received.ok()) {
-    error = core::make_error(Errc::start_up, "start a worker", worker_->describe_end());
-  } else if (received.value()) {
-    const auto accepted = worker_->accept_first_message(*received.value());
-    if (accepted.ok()) {
-      pool_->count_ready();
-      send_order();
-      return Progress::again;
-    }
-    error = accepted.error();
-  } else if (Clock::now() >= deadline_) {
-    error = core::make_error(Errc::start_up, "start a worker",
-                             "it was not ready within " + std::to_string(pool_->options().cold_start.count()) + " ms");
-  } else {
-    return Progress::blocked;
+  const auto ready = worker_->poll_ready(pool_->options().cold_start);
+  if (ready.ok() && !ready.value()) return Progress::blocked;
+  if (ready.ok()) {
+    pool_->count_ready();
+    send_order();
+    return Progress::again;
+  }
+  // Its supervisor is gone, which is nothing of this worker's or of the run's: there will be another (JAIL-21).
+  if (ready.error().code == Errc::disconnected && attempts_ <= pool_->options().workers + 2) {
+    try_another_worker();
+    return Progress::again;
   }
   discard_worker(Discard::after_a_failure);
-  return fail(std::move(error));
+  return fail(ready.error());
 }
 
 RunState::Progress RunState::advance_checking() {
@@ -187,7 +193,7 @@ RunState::Progress RunState::advance_checking() {
     auto message = wire::as_message(*received.value());
     if (message.ok()) {
       const auto number = wire::read_pong(std::move(message).value());
-      if (number.ok() && number.value() == worker_->runs()) {
+      if (number.ok() && number.value() == worker_->calls()) {
         send_order();
         return Progress::again;
       }
@@ -311,13 +317,13 @@ RunState::Progress RunState::check_clock() {
     }
     stopped_for_ = cpu_spent ? LimitKind::cpu : LimitKind::wall_clock;
     stop_ = Stop::soft;
-    worker_->send_stop(protocol::kSoftStopSignal, run_);
+    worker_->send_signal(protocol::kSoftStopSignal, static_cast<int>(run_));
     set_timer(now + options.soft_grace);
     return Progress::blocked;
   }
   if (stop_ == Stop::soft) {
     stop_ = Stop::hard;
-    worker_->send_stop(protocol::kHardStopSignal, run_);
+    worker_->send_signal(protocol::kHardStopSignal, static_cast<int>(run_));
     set_timer(now + options.hard_grace);
     return Progress::blocked;
   }
@@ -353,9 +359,10 @@ Outcome RunState::measured(Outcome outcome) {
   outcome.elapsed = duration_cast<microseconds>(Clock::now() - started_);
   const microseconds now = worker_->cpu_time();
   if (now > cpu_before_) outcome.cpu = now - cpu_before_;
-  if (explanation_) {
-    worker_->add_denials(*explanation_);
-    outcome.explanation.swap(explanation_);
+  if (account_) {
+    worker_->add_denials(*account_);
+    outcome.explanation = explain(*account_);
+    account_.reset();
   }
   return outcome;
 }

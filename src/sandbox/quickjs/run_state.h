@@ -66,7 +66,7 @@ class RunState {
   core::TimePoint deadline_ = core::TimePoint::max();  // of the present phase
   std::chrono::microseconds cpu_before_{0};
   std::string value_;
-  std::optional<Explanation> explanation_;
+  std::optional<guest::Account> account_;
   std::optional<Outcome> outcome_;
 };
 

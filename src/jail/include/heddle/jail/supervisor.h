@@ -32,13 +32,18 @@ struct SupervisorOptions {
   CgroupOptions cgroup;  ///< what killed supervisors left there is removed at the start
 };
 
+/// The program that `options` name, checked (see open_program).
+[[nodiscard]] core::Result<Program> open_supervisor(const SupervisorOptions& options);
+
 /// Thread-safe: requests are made one at a time. A dead supervisor is Errc::disconnected from then on, and all its
-/// guests are dead too: start a new one.
+/// guests are dead too: start a new one, as guest::Host does.
 class Supervisor {
  public:
   /// Errc::untrusted_program: not ours to trust (see open_program), or of another version. The process has its own
   /// session, an empty environment and no descriptor of the host's but its socket and the host's pidfd.
   [[nodiscard]] static core::Result<Supervisor> start(const SupervisorOptions& options = {});
+  /// The same of a program that has been opened: the one that open_supervisor() gave.
+  [[nodiscard]] static core::Result<Supervisor> start(const Program& program, const SupervisorOptions& options);
 
   Supervisor(Supervisor&&) noexcept = default;
   Supervisor& operator=(Supervisor&&) noexcept = default;

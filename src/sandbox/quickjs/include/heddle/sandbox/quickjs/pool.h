@@ -10,6 +10,10 @@
 #include "heddle/core/result.h"
 #include "heddle/sandbox/quickjs/run.h"
 
+namespace heddle::guest {
+class Host;
+}
+
 namespace heddle::sandbox::quickjs {
 
 /// The engine's own memory image needs this much of a run's memory limit.
@@ -18,10 +22,11 @@ inline constexpr std::uint64_t kMinimumMemoryBytes = std::uint64_t{2} << 20;
 inline constexpr std::uint64_t kWorkerOverheadBytes = std::uint64_t{32} << 20;
 
 struct PoolOptions {
-  std::string supervisor_path;                               ///< heddle-supervisor
-  std::string worker_path;                                   ///< heddle-sandbox-worker
-  std::size_t workers = 1;                                   ///< at most this many processes; further runs wait for one
-  std::uint64_t max_memory_bytes = std::uint64_t{64} << 20;  ///< ceiling of RunLimits::memory_bytes
+  std::shared_ptr<guest::Host> host;  ///< whose supervisor serves it; null: one of its own, from supervisor_path
+  std::string supervisor_path;        ///< heddle-supervisor
+  std::string worker_path;            ///< heddle-sandbox-worker
+  std::size_t workers = 1;            ///< at most this many processes; further runs wait for one
+  std::uint64_t max_memory_bytes = std::uint64_t{64} << 20;   ///< ceiling of RunLimits::memory_bytes
   std::uint64_t max_transfer_bytes = std::uint64_t{4} << 20;  ///< ceiling of script + input, and of output_bytes
   std::chrono::milliseconds cold_start{10'000};               ///< from spawn to ready
   std::chrono::milliseconds liveness_after{5'000};  ///< a worker idle for longer answers a ping before it gets a run …
@@ -40,7 +45,8 @@ struct PoolStatistics {
 
 class PoolState;
 
-/// Thread-safe. Destroying it ends all workers; runs still held then give Errc::closed.
+/// Thread-safe. Destroying it ends all workers; runs still held then give Errc::closed. A supervisor that dies takes
+/// the runs under it along and is replaced at the next spawn (JAIL-21).
 class Pool {
  public:
   /// Starts the supervisor; workers are spawned as runs ask for them, or by warm().
