@@ -33,7 +33,7 @@ core::Result<bool> Process::poll_ready(milliseconds cold_start) {
     return true;
   }
   if (core::Clock::now() - spawned_at_ < cold_start) return false;
-  return not_started("it was not ready within " + std::to_string(cold_start.count()) + " ms");
+  return too_slow(cold_start);
 }
 
 core::Result<void> Process::await_ready(milliseconds cold_start) {
@@ -54,6 +54,10 @@ core::Result<void> Process::accept_first_message(const wire::Frame& frame) {
   ready_ = true;
   mark_idle();
   return {};
+}
+
+core::Error Process::too_slow(milliseconds cold_start) const {
+  return not_started("it was not ready within " + std::to_string(cold_start.count()) + " ms");
 }
 
 core::Error Process::ended_early() {

@@ -3,8 +3,9 @@
 //   host → it   ask what, number      | ping
 //   it → host   answer number         | loaded | pong
 //
-//   "echo" answers; "load" says loaded, and nothing else; "try" opens a file first; "exit" ends it; "hang" is busy for
-//   ever; "yield" is busy until SIGUSR1, and answers then; "late" answers, and once more unasked
+//   "echo" answers; "wrong" answers another call; "late" answers, and once more unasked; "load" takes its time and says
+//   loaded, and nothing else; "try" opens a file first; "exit" ends it; "hang" is busy for ever; "yield" is busy until
+//   SIGUSR1, and answers then
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,8 +33,12 @@ void be_busy_until_told(bool ever) {
 void answer(wire::Channel& channel, wire::Message message) {
   if (message.op() == "ping") return say(channel, wire::pong_message(wire::read_ping(message).value()));
   const std::string what = message.take_string("what").value();
-  const wire::Message answer = wire::Message("answer").set("number", message.take_number("number").value());
-  if (what == "load") return say(channel, wire::Message("loaded"));
+  const std::uint64_t number = message.take_number("number").value();
+  const wire::Message answer = wire::Message("answer").set("number", what == "wrong" ? number + 1 : number);
+  if (what == "load") {
+    for (volatile int i = 0; i < 100'000'000;) i = i + 1;
+    return say(channel, wire::Message("loaded"));
+  }
   if (what == "exit") ::_exit(3);
   if (what == "try") (void)::open("/etc/shadow", O_RDONLY | O_CLOEXEC);
   if (what == "hang" || what == "yield") be_busy_until_told(what == "hang");

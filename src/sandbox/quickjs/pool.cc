@@ -1,7 +1,9 @@
 #include "heddle/sandbox/quickjs/pool.h"
 
+#include <sys/random.h>
+
 #include "heddle/core/text.h"
-#include "pool_state.h"
+#include "heddle/guest/pool.h"
 #include "run_state.h"
 
 namespace heddle::sandbox::quickjs {
@@ -32,28 +34,67 @@ core::Result<void> check(const RunRequest& request, const PoolOptions& options) 
   return {};
 }
 
+// The engine seeds each run from the kernel, and a worker that cannot has no way to say why it ends.
+core::Result<void> check_random_bytes() {
+  std::uint8_t byte = 0;
+  if (::getrandom(&byte, sizeof byte, 0) != static_cast<ssize_t>(sizeof byte)) {
+    return core::system_error("getrandom",
+                              "scripts need the kernel's random bytes: allow the call in the outer sandbox");
+  }
+  return {};
+}
+
+core::Result<jail::Policy> worker_policy(const PoolOptions& options) {
+  jail::Limits limits;
+  limits.data_bytes = options.max_memory_bytes + 2 * options.max_transfer_bytes + kWorkerOverheadBytes;
+  // Behind the limits of the engine and of the process, for what those do not count: kernel memory, page cache, stack.
+  limits.group.memory_bytes =
+      jail::GroupLimit{limits.data_bytes + limits.stack_bytes + kWorkerOverheadBytes, jail::Need::if_available};
+  limits.group.swap_bytes = jail::GroupLimit{0, jail::Need::if_available};
+  return jail::Policy::script(limits);
+}
+
+std::shared_ptr<guest::Host> host_of(const PoolOptions& options) {
+  if (options.host != nullptr) return options.host;
+  jail::SupervisorOptions supervisor;
+  supervisor.program = options.supervisor_path;
+  return std::make_shared<guest::Host>(std::move(supervisor));
+}
+
 }  // namespace
 
-Pool::Pool(std::shared_ptr<PoolState> state) : state_(std::move(state)) {}
+Pool::Pool(std::shared_ptr<guest::Pool> workers, PoolOptions options)
+    : workers_(std::move(workers)), options_(std::move(options)) {}
 
-Pool::~Pool() { state_->close(); }
+Pool::~Pool() { workers_->close(); }
 
 core::Result<std::unique_ptr<Pool>> Pool::create(PoolOptions options) {
-  if (options.workers == 0 || options.runs_per_worker == 0) {
-    return core::make_error(Errc::invalid_argument, "create a pool", "zero workers or zero runs a worker");
-  }
-  HEDDLE_ASSIGN(std::shared_ptr<PoolState> state, PoolState::create(std::move(options)));
-  return std::unique_ptr<Pool>(new Pool(std::move(state)));
+  HEDDLE_TRY(check_random_bytes());
+  HEDDLE_ASSIGN(jail::Program program, jail::open_program(options.worker_path));
+  std::shared_ptr<guest::Host> host = host_of(options);
+  HEDDLE_TRY(host->start());
+  HEDDLE_ASSIGN(jail::Policy policy, worker_policy(options));
+  guest::PoolOptions workers;
+  workers.size = options.workers;
+  workers.cold_start = options.cold_start;
+  workers.liveness_after = options.liveness_after;
+  workers.liveness_wait = options.liveness_wait;
+  workers.stop_graces = {options.soft_grace, options.hard_grace};
+  workers.calls_per_guest = options.runs_per_worker;
+  workers.idle_expiry = options.idle_expiry;
+  HEDDLE_ASSIGN(auto pool,
+                guest::Pool::create(std::move(host), std::move(policy), std::move(program), std::move(workers)));
+  return std::unique_ptr<Pool>(new Pool(std::move(pool), std::move(options)));
 }
 
-core::Result<void> Pool::warm() { return state_->warm(); }
+core::Result<void> Pool::warm() { return workers_->warm(); }
 
 core::Result<Run> Pool::start(RunRequest request) {
-  HEDDLE_TRY(check(request, state_->options()));
-  HEDDLE_ASSIGN(RunDescriptors descriptors, state_->take_descriptors());
-  return Run(std::make_unique<RunState>(state_, std::move(request), std::move(descriptors)));
+  HEDDLE_TRY(check(request, options_));
+  HEDDLE_ASSIGN(guest::CallDescriptors descriptors, workers_->take_descriptors());
+  return Run(std::make_unique<RunState>(workers_, std::move(request), std::move(descriptors)));
 }
 
-PoolStatistics Pool::statistics() const { return state_->statistics(); }
+PoolStatistics Pool::statistics() const { return workers_->statistics(); }
 
 }  // namespace heddle::sandbox::quickjs

@@ -40,6 +40,9 @@ class Process {
   /// The same, and waits for it.
   [[nodiscard]] core::Result<void> await_ready(std::chrono::milliseconds cold_start);
 
+  /// That it took longer.
+  [[nodiscard]] core::Error too_slow(std::chrono::milliseconds cold_start) const;
+
   /// Calls are numbered from 1.
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
   [[nodiscard]] std::uint32_t next_call() noexcept { return ++calls_; }

@@ -8,11 +8,13 @@
 #include <string>
 
 #include "heddle/core/result.h"
+#include "heddle/guest/pool_options.h"
 #include "heddle/sandbox/quickjs/run.h"
 
 namespace heddle::guest {
 class Host;
-}
+class Pool;
+}  // namespace heddle::guest
 
 namespace heddle::sandbox::quickjs {
 
@@ -34,16 +36,10 @@ struct PoolOptions {
   std::chrono::milliseconds soft_grace{100};        ///< from the soft stop to the jump out
   std::chrono::milliseconds hard_grace{1'000};      ///< from the jump out to SIGKILL
   std::size_t runs_per_worker = 10'000;             ///< then it is replaced by a new process
+  std::chrono::milliseconds idle_expiry{0};         ///< a worker idle for longer is ended; 0: none is
 };
 
-struct PoolStatistics {
-  std::uint64_t spawned = 0;   ///< workers that became ready
-  std::uint64_t killed = 0;    ///< workers ended because of what a run did
-  std::uint64_t recycled = 0;  ///< workers replaced after runs_per_worker
-  std::size_t alive = 0;
-};
-
-class PoolState;
+using guest::PoolStatistics;
 
 /// Thread-safe. Destroying it ends all workers; runs still held then give Errc::closed. A supervisor that dies takes
 /// the runs under it along and is replaced at the next spawn (JAIL-21).
@@ -63,8 +59,9 @@ class Pool {
   [[nodiscard]] PoolStatistics statistics() const;
 
  private:
-  explicit Pool(std::shared_ptr<PoolState> state);
-  std::shared_ptr<PoolState> state_;
+  Pool(std::shared_ptr<guest::Pool> workers, PoolOptions options);
+  const std::shared_ptr<guest::Pool> workers_;
+  const PoolOptions options_;
 };
 
 }  // namespace heddle::sandbox::quickjs
