@@ -30,7 +30,7 @@ class Hostile : public StoreTest {
   void forge(Store& store, const Forged& fact) {
     const Head head = store.head(soon()).value();
     const std::uint64_t sequence = head.sequence + 1;
-    const Digest digest = sha256(fact.body.value_or(""));
+    const Digest digest = core::sha256(fact.body.value_or(""));
     const Digest checksum =
         chain(head.checksum, {sequence, sequence, Time(std::chrono::microseconds(fact.time)), kSchema, fact.flow,
                               fact.effect, fact.kind, fact.payload, fact.body ? &digest : nullptr});
