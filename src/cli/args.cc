@@ -214,6 +214,7 @@ Usage:
   heddle run --batch FILE [OPTIONS]
   heddle exec --policy FILE [--explain] [--] PROGRAM [ARG...]
   heddle log JOURNAL | heddle log verify JOURNAL | heddle replay JOURNAL FLOW
+  heddle resolve JOURNAL FLOW KEY
                              what happened, from a journal (heddle log --help)
   heddle doctor [--json]     what this machine lets Heddle enforce, and why not
   heddle conformance         prove that a sandbox backend keeps its promises

@@ -319,7 +319,9 @@ int run_program(int argc, char** argv, const EvaluatorFactory& evaluators) {
   if (!input.ok()) return fail(input.error(), row_of(OutcomeKind::failed).exit_code);
   const auto args = argc > 0 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>();
   if (!args.empty() && args.front() == "doctor") return run_doctor(args, [] { return jail::probe_machine(); });
-  if (!args.empty() && (args.front() == "log" || args.front() == "replay")) return run_log(args);
+  if (!args.empty() && (args.front() == "log" || args.front() == "replay" || args.front() == "resolve")) {
+    return run_log(args);
+  }
   auto options = parse_args(args, std::thread::hardware_concurrency());
   if (!options.ok()) {
     const core::Error& error = options.error();

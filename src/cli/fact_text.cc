@@ -338,6 +338,51 @@ std::string flow_json(const std::string& id, const journal::FlowState& flow, con
   return json + "]}";
 }
 
+std::string flow_summary_text(const journal::FlowSummary& flow, Colour colour) {
+  const bool open = flow.ended == 0;
+  const bool doubt = !flow.in_doubt.empty();
+  const bool well = flow.ending == journal::Ending::success;
+  const std::string_view state = doubt         ? "in doubt"
+                                 : open        ? "open"
+                                 : flow.ending ? journal::ending_name(*flow.ending)
+                                               : "ended";
+  std::string out = painted(shown_time(flow.began), Tone::dim, colour) + "  " +
+                    painted(fmt::format("{:<9}", state), well ? Tone::good : Tone::notable, colour) + "  ";
+  const std::string id = shown_text(flow.id);
+  const std::string indent(kIndent, ' ');
+  if (columns_of(shown_time(flow.began)) + 13 + columns_of(id) <= kTerminalColumns) {
+    out += id + '\n';
+  } else {
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+    add_wrapped(out, indent, kIndent, id);
+  }
+  add_wrapped(out, indent, kIndent,
+              fmt::format("{}{} effect{}", flow.name.empty() ? "" : shown_text(flow.name) + ", ", flow.effects,
+                          flow.effects == 1 ? "" : "s"));
+  for (const journal::OpenEffect& effect : flow.in_doubt) {
+    add_wrapped(out, indent, kIndent,
+                fmt::format("in doubt, unless it is running: {} {}, fact {}", shown_text(effect.effect),
+                            shown_text(effect.key), effect.intent));
+  }
+  return out;
+}
+
+std::string flow_summary_json(const journal::FlowSummary& flow) {
+  std::string json =
+      fmt::format(R"({{"flow":{},"name":{},"began":"{}Z","started":{},"ended":{},)", core::quote_json(flow.id),
+                  core::quote_json(flow.name), stamp(flow.began, 'T'), flow.started, flow.ended);
+  if (flow.ending) json += fmt::format(R"("ending":"{}",)", journal::ending_name(*flow.ending));
+  json += fmt::format(R"("effects":{},"inDoubt":[)", flow.effects);
+  const char* separator = "";
+  for (const journal::OpenEffect& effect : flow.in_doubt) {
+    json += separator + fmt::format(R"({{"key":{},"effect":{},"intent":{}}})", core::quote_json(effect.key),
+                                    core::quote_json(effect.effect), effect.intent);
+    separator = ",";
+  }
+  return json + "]}";
+}
+
 std::string verified_text(const std::string& name, const journal::Verified& verified) {
   std::string out;
   add_wrapped(out, "", 10, core::printable_line(name) + ": whole");

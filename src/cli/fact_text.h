@@ -6,6 +6,7 @@
 #include <string>
 
 #include "heddle/journal/core/fact.h"
+#include "heddle/journal/core/flows.h"
 #include "heddle/journal/core/fold.h"
 #include "heddle/journal/core/replay.h"
 
@@ -27,6 +28,11 @@ using Bodies = std::map<std::uint64_t, std::string>;
 [[nodiscard]] std::string flow_text(const std::string& id, const journal::FlowState& flow, Colour colour);
 /// Likewise on one line.
 [[nodiscard]] std::string flow_json(const std::string& id, const journal::FlowState& flow, const Bodies& bodies);
+
+/// How a flow stands, and the effects of it that are in doubt.
+[[nodiscard]] std::string flow_summary_text(const journal::FlowSummary& flow, Colour colour);
+/// Likewise on one line.
+[[nodiscard]] std::string flow_summary_json(const journal::FlowSummary& flow);
 
 [[nodiscard]] std::string verified_text(const std::string& name, const journal::Verified& verified);
 [[nodiscard]] std::string verified_json(const journal::Verified& verified);

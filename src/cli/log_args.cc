@@ -129,7 +129,10 @@ class Arguments {
 struct Given {
   std::vector<std::string> names;
   bool verify = false;
-  std::string_view filter;  // the first option that only `log` has
+  bool flows = false;
+  std::string_view filter;   // the first option that only `log` has
+  std::string_view verdict;  // the option that says what became of the effect
+  std::string_view other;    // the first option that only `resolve` has
 };
 
 core::Result<void> set_filter(LogOptions& options, Given& given, std::string_view name, const std::string& value,
@@ -159,18 +162,76 @@ core::Result<bool> take_filter(Arguments& arguments, LogOptions& options, Given&
   return false;
 }
 
+core::Result<bool> take_verdict(Arguments& arguments, LogOptions& options, Given& given) {
+  const auto is = [&given](std::string_view name) {
+    if (!given.verdict.empty()) return false;
+    given.verdict = given.other = name;
+    return true;
+  };
+  const auto twice = [] { return usage("give one of --done, --failed and --run-again"); };
+  HEDDLE_ASSIGN(const std::optional<std::string> done, arguments.value_of("--done"));
+  if (done) {
+    if (!is("--done")) return twice();
+    options.resolution = journal::Resolution::success;
+    options.output = *done;
+    return true;
+  }
+  for (const std::string_view name : {"--by", "--reason"}) {
+    HEDDLE_ASSIGN(const std::optional<std::string> value, arguments.value_of(name));
+    if (!value) continue;
+    given.other = name;
+    (name == "--by" ? options.by : options.reason) = *value;
+    return true;
+  }
+  const bool failed = arguments.current() == "--failed";
+  if (!failed && arguments.current() != "--run-again") return false;
+  if (!is(failed ? "--failed" : "--run-again")) return twice();
+  options.resolution = failed ? journal::Resolution::failure : journal::Resolution::run_again;
+  arguments.next();
+  return true;
+}
+
+const char* name_of(LogMode mode) {
+  switch (mode) {
+    case LogMode::flows:
+      return "heddle log --flows";
+    case LogMode::verify:
+      return "heddle log verify";
+    case LogMode::replay:
+      return "heddle replay";
+    case LogMode::resolve:
+      return "heddle resolve";
+    case LogMode::help:
+    case LogMode::log:
+      break;
+  }
+  return "heddle log";
+}
+
 core::Result<void> check(const LogOptions& options, const Given& given) {
-  const bool replay = options.mode == LogMode::replay;
-  const char* const command = replay ? "heddle replay" : given.verify ? "heddle log verify" : "heddle log";
-  const std::size_t wanted = replay ? 2 : 1;
+  const LogMode mode = options.mode;
+  const char* const command = name_of(mode);
+  const std::size_t wanted = mode == LogMode::resolve ? 3 : mode == LogMode::replay ? 2 : 1;
   if (given.names.empty()) return usage("JOURNAL is missing: name a file, or postgresql://HOST/DATABASE");
-  if (given.names.size() < wanted) return usage("FLOW is missing: heddle log JOURNAL --kind FLOW_STARTED lists them");
+  if (given.names.size() < std::min<std::size_t>(wanted, 2)) {
+    return usage("FLOW is missing: heddle log JOURNAL --flows lists them");
+  }
+  if (given.names.size() < wanted) return usage("KEY is missing: heddle log JOURNAL --flows --open lists them");
   if (given.names.size() > wanted) return usage(fmt::format("{} is not expected here", given.names[wanted]));
-  if (options.mode != LogMode::log && !given.filter.empty()) {
+  if (mode != LogMode::log && !given.filter.empty()) {
     return usage(fmt::format("{} does not go with {}", given.filter, command));
   }
-  if (options.mode != LogMode::log && options.follow)
-    return usage(fmt::format("--follow does not go with {}", command));
+  if (mode != LogMode::log && options.follow) return usage(fmt::format("--follow does not go with {}", command));
+  if (mode != LogMode::flows && options.open_only) return usage("--open goes with --flows");
+  if (mode != LogMode::flows && given.flows) return usage(fmt::format("--flows does not go with {}", command));
+  if (mode != LogMode::resolve && !given.other.empty()) {
+    return usage(fmt::format("{} does not go with {}", given.other, command));
+  }
+  if (mode != LogMode::resolve) return {};
+  if (given.verdict.empty()) {
+    return usage("say what became of the effect: --done OUTPUT (its output, as JSON), --failed or --run-again");
+  }
+  if (options.reason.empty()) return usage("--reason is missing: say how you know, for whoever reads the journal");
   return {};
 }
 
@@ -196,12 +257,14 @@ core::Result<journal::Time> parse_since(std::string_view text, journal::Time now
 core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, journal::Time now) {
   LogOptions options;
   Given given;
-  options.mode = args.front() == "replay" ? LogMode::replay : LogMode::log;
+  options.mode = args.front() == "replay"    ? LogMode::replay
+                 : args.front() == "resolve" ? LogMode::resolve
+                                             : LogMode::log;
   bool only_names = false;
   for (Arguments arguments(args); !arguments.done();) {
     const std::string& argument = arguments.current();
     if (only_names || argument.empty() || argument[0] != '-') {
-      const bool verify = options.mode == LogMode::log && given.names.empty() && !given.verify && !only_names;
+      const bool verify = args.front() == "log" && given.names.empty() && !given.verify && !only_names;
       if (verify && argument == "verify") {
         given.verify = true;
         options.mode = LogMode::verify;
@@ -217,8 +280,16 @@ core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, jo
       options.json = true;
     } else if (argument == "--follow" || argument == "-f") {
       options.follow = true;
+    } else if (argument == "--flows") {
+      given.flows = true;
+      if (options.mode == LogMode::log) options.mode = LogMode::flows;
+    } else if (argument == "--open") {
+      options.open_only = true;
     } else {
-      HEDDLE_ASSIGN(const bool taken, take_filter(arguments, options, given, now));
+      HEDDLE_ASSIGN(bool taken, take_filter(arguments, options, given, now));
+      if (!taken) {
+        HEDDLE_ASSIGN(taken, take_verdict(arguments, options, given));
+      }
       if (!taken) return usage(fmt::format("{} is not expected here", argument));
       continue;
     }
@@ -226,7 +297,8 @@ core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, jo
   }
   HEDDLE_TRY(check(options, given));
   options.journal = given.names[0];
-  if (options.mode == LogMode::replay) options.flow = given.names[1];
+  if (given.names.size() > 1) options.flow = given.names[1];
+  if (given.names.size() > 2) options.key = given.names[2];
   return options;
 }
 
@@ -236,8 +308,11 @@ std::string log_help_text() {
 Usage:
   heddle log JOURNAL [--flow FLOW] [--kind KIND] [--since WHEN] [--from N]
                      [--follow] [--json]
+  heddle log JOURNAL --flows [--open]  one flow after the other: how it stands
   heddle log verify JOURNAL [--json]   check every fact, and give a checksum
   heddle replay JOURNAL FLOW [--json]  the state that a flow's facts fold to
+  heddle resolve JOURNAL FLOW KEY (--done OUTPUT | --failed | --run-again)
+                 --reason WHY [--by WHO]   settle an effect that is in doubt
 
 JOURNAL is a file, or postgresql://[USER@]HOST[:PORT]/DATABASE. A file that is
 called verify is ./verify.
@@ -249,6 +324,10 @@ called verify is ./verify.
   --from N       facts from number N on
   --follow, -f   go on as the journal grows, until Ctrl-C
   --json         one object a line, all of each fact
+  --flows        flows instead of facts; with --open those that have not ended
+  --done OUTPUT  the effect was done, and this is its output, one JSON value
+  --failed       count it as failed
+  --run-again    it was not done, or doing it twice does no harm
 
 On a terminal it is coloured, unless NO_COLOR is set.
 

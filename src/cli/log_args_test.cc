@@ -37,6 +37,16 @@ TEST(LogArgs, SayWhatIsAskedFor) {
   EXPECT_EQ(replay.mode, LogMode::replay);
   EXPECT_EQ(replay.flow, "verify");
   EXPECT_EQ(parse({"replay", "-h"}).value().mode, LogMode::help);
+  EXPECT_EQ(parse({"log", "file", "--flows"}).value().mode, LogMode::flows);
+  EXPECT_FALSE(parse({"log", "file", "--flows"}).value().open_only);
+  EXPECT_TRUE(parse({"log", "--open", "--flows", "file"}).value().open_only);
+  const LogOptions resolve = parse({"resolve", "file", "flow", "4.2.1", "--done=[1]", "--reason", "why"}).value();
+  EXPECT_EQ(resolve.mode, LogMode::resolve);
+  EXPECT_EQ(resolve.flow + resolve.key + resolve.output + resolve.by + resolve.reason, "flow4.2.1[1]why");
+  EXPECT_EQ(resolve.resolution, journal::Resolution::success);
+  EXPECT_EQ(parse({"resolve", "a", "b", "c", "--failed", "--reason=x"}).value().resolution,
+            journal::Resolution::failure);
+  EXPECT_EQ(parse({"resolve", "verify", "b", "c", "--run-again", "--reason=x", "--by=me"}).value().by, "me");
 }
 
 TEST(LogArgs, SayWhatCannotBe) {
@@ -50,6 +60,18 @@ TEST(LogArgs, SayWhatCannotBe) {
   refused({"log", "verify"}, "JOURNAL is missing");
   refused({"replay", "file"}, "FLOW is missing");
   refused({"log", "a", "b"}, "b is not expected");
+  refused({"log", "a", "--open"}, "--open goes with --flows");
+  refused({"log", "verify", "a", "--flows"}, "--flows does not go with heddle log verify");
+  refused({"log", "a", "--flows", "--kind", "INTENT"}, "--kind does not go with heddle log --flows");
+  refused({"log", "a", "--flows", "-f"}, "--follow does not go with heddle log --flows");
+  refused({"log", "a", "--failed"}, "--failed does not go with heddle log");
+  refused({"resolve", "a", "b"}, "KEY is missing");
+  refused({"resolve", "a", "b", "c", "--reason", "x"}, "say what became of the effect");
+  refused({"resolve", "a", "b", "c", "--failed"}, "--reason is missing");
+  refused({"resolve", "a", "b", "c", "--failed", "--done", "1", "--reason", "x"}, "give one of");
+  refused({"resolve", "a", "b", "c", "d", "--failed", "--reason", "x"}, "d is not expected");
+  refused({"resolve", "a", "b", "c", "--failed", "--reason", "x", "--from", "1"},
+          "--from does not go with heddle resolve");
   refused({"replay", "a", "b", "c"}, "c is not expected");
   refused({"log", "a", "--fast"}, "--fast is not expected");
   refused({"log", "a", "--flow"}, "--flow needs a value");

@@ -13,6 +13,7 @@
 #include "complain.h"
 #include "fact_text.h"
 #include "heddle/core/text.h"
+#include "heddle/journal/core/flows.h"
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/open/open.h"
 #include "interrupt.h"
@@ -62,8 +63,8 @@ class LogCommand {
       : options_(std::move(options)), output_(output), interrupt_(interrupt), colour_(colour_of(output)) {}
 
   int run() {
-    auto store = journal::open(options_.journal, journal::Access::read,
-                               {interrupt_.token(), core::Deadline::after(kOpenPatience)});
+    const auto access = options_.mode == LogMode::resolve ? journal::Access::change : journal::Access::read;
+    auto store = journal::open(options_.journal, access, {interrupt_.token(), core::Deadline::after(kOpenPatience)});
     if (!store.ok() && interrupt_.cause() == Interrupt::Cause::signal) {
       complain("stopped while waiting for the journal: " + store.error().context);
     }
@@ -74,6 +75,10 @@ class LogCommand {
         return verify();
       case LogMode::replay:
         return replay();
+      case LogMode::flows:
+        return flows();
+      case LogMode::resolve:
+        return resolve();
       default:
         return log();
     }
@@ -112,6 +117,48 @@ class LogCommand {
     return 0;
   }
 
+  int flows() {
+    const auto which = options_.open_only ? journal::WhichFlows::open : journal::WhichFlows::all;
+    const auto flows = journal::list_flows(*store_, which, wait());
+    if (!flows.ok()) return failed(flows.error());
+    for (const journal::FlowSummary& flow : flows.value()) {
+      if (options_.json) {
+        add_json(flow_summary_json(flow));
+      } else {
+        output_.add(flow_summary_text(flow, colour_));
+      }
+      if (!flush()) return output_.state() == Output::State::failed ? 0 : interrupted();  // finish() says why
+    }
+    return 0;
+  }
+
+  int resolve() {
+    const std::string by = options_.by.empty() ? fmt::format("uid {}", ::geteuid()) : options_.by;
+    const Wait patience{interrupt_.token(), core::Deadline::after(kOpenPatience)};
+    const auto fact = journal::resolve(*store_, options_.flow, options_.key, options_.resolution, by, options_.reason,
+                                       options_.output, patience);
+    if (!fact.ok() && fact.error().code == Errc::not_found) {
+      complain(fact.error().message() + " (heddle log JOURNAL --flows --open lists what is open)");
+      return row_of(OutcomeKind::failed).exit_code;
+    }
+    if (!fact.ok()) return failed(fact.error());
+    output_.add(options_.json ? fmt::format("{{\"sequence\":{}}}\n", fact.value())
+                              : fmt::format("fact {}: {}\n", fact.value(), said()));
+    return 0;
+  }
+
+  [[nodiscard]] std::string_view said() const {
+    switch (options_.resolution) {
+      case journal::Resolution::success:
+        return "it was done; the flow goes on with this output when it is run again";
+      case journal::Resolution::failure:
+        return "it counts as failed; the flow learns of it when it is run again";
+      case journal::Resolution::run_again:
+        return "it is run again when the flow is";
+    }
+    return "";
+  }
+
   // From the start, with the bodies that the state points to in the end.
   int replay() {
     journal::State state;
@@ -129,7 +176,7 @@ class LogCommand {
     }
     const auto found = state.flows.find(options_.flow);
     if (found == state.flows.end()) {
-      complain(fmt::format("{}: it has no flow {} (heddle log JOURNAL --kind FLOW_STARTED lists them)",
+      complain(fmt::format("{}: it has no flow {} (heddle log JOURNAL --flows lists them)",
                            journal::shown_name(options_.journal), core::bound_text(options_.flow, 300)));
       return row_of(OutcomeKind::failed).exit_code;
     }

@@ -138,8 +138,7 @@ TEST_F(Log, ReplayGivesTheStateOfAFlow) {
             R"({"key":"clean/2","effect":"sandboxEval","phase":"failed","repeatable":true,"attempts":1,"intent":5,)"
             R"("settledBy":7,"denials":{"effect":0,"egress":0,"access":1,"newest":6},"input":[],"output":{"line":1}}]})"
             "\n");
-  expect_failure({"replay", journal(), "no such\x1B flow"}, 15,
-                 {"it has no flow no such  flow", "--kind FLOW_STARTED"});
+  expect_failure({"replay", journal(), "no such\x1B flow"}, 15, {"it has no flow no such  flow", "--flows"});
 }
 
 // JRN-1, JRN-10: and every other way in which a journal cannot be had, each with what to do next.
@@ -160,6 +159,63 @@ TEST_F(Log, SaysWhatIsWrong) {
   run_sql(journal(), "UPDATE journal SET schema = '2.3.4'");
   expect_failure({"log", journal()}, 15, {"2.3.4", kSchema.text().c_str(), "use a newer Heddle"});
   expect_failure({"log", journal(), "--kind", "NOTHING"}, 64, {"the kinds are", "heddle log --help"});
+}
+
+constexpr EffectRef kMail{"dunning", "2", "mail", 1};
+
+std::vector<Draft> a_flow_in_doubt() {
+  return {flow_started("dunning", "dunning", "null"), intent(kMail, Repeatable::no, {}, R"({"to":"a@b.example"})")};
+}
+
+// JRN-11: flows, those that have not ended, and what in them is in doubt.
+TEST_F(Log, ListsFlowsAndThoseThatAreOpen) {
+  append(journal(), a_flow_in_doubt());
+  const auto all = run(command({"log", journal(), "--flows"}));
+  EXPECT_EQ(all.code, 0) << all.err;
+  for (const char* words :
+       {"success    nightly", "report.js, 2 effects", "open       other", "other.js, 0 effects", "in doubt   dunning",
+        "dunning, 1 effect", "in doubt, unless it is running: mail 2, fact 10"}) {
+    EXPECT_TRUE(has(all.out, words)) << words << " in\n" << all.out;
+  }
+  EXPECT_LT(all.out.find("nightly"), all.out.find("dunning")) << "in the order in which they began";
+  const auto open = run(command({"log", "--flows", "--open", journal()}));
+  EXPECT_TRUE(has(open.out, "other") && has(open.out, "dunning") && !has(open.out, "nightly")) << open.out;
+  for (const std::string& line : split_lines(all.out)) EXPECT_LE(line.size(), 80U) << line;
+  const auto json = split_lines(run(command({"log", journal(), "--flows", "--open", "--json"})).out);
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_TRUE(has(json[1], R"("flow":"dunning","name":"dunning")")) << json[1];
+  EXPECT_TRUE(has(json[1], R"("ended":0,"effects":1,"inDoubt":[{"key":"2","effect":"mail","intent":10}]})")) << json[1];
+}
+
+// JRN-11: what an operator says of an effect in doubt is a fact, and settles it once.
+TEST_F(Log, ResolvesAnEffectInDoubt) {
+  append(journal(), a_flow_in_doubt());
+  const auto resolve = [&](std::vector<std::string> words) {
+    std::vector<std::string> args{"resolve", journal(), "dunning"};
+    args.insert(args.end(), words.begin(), words.end());
+    return args;
+  };
+  expect_failure(resolve({"3", "--failed", "--reason", "x"}), 15,
+                 {"effect 3 of the flow dunning", "no such effect", "--flows --open"});
+  expect_failure({"resolve", journal(), "none", "2", "--failed", "--reason", "x"}, 15, {"no such flow"});
+  expect_failure(resolve({"2", "--done", "{", "--reason", "x"}), 15, {"the body is not JSON"});
+  expect_failure(resolve({"2", "--reason", "x"}), 64, {"--done OUTPUT"});
+  expect_failure(resolve({"2", "--failed"}), 64, {"--reason is missing"});
+  expect_failure(resolve({"2", "--failed", "--run-again", "--reason", "x"}), 64, {"give one of"});
+  expect_failure({"resolve", folder_.path("none"), "f", "2", "--failed", "--reason", "x"}, 15, {"no such file"});
+  EXPECT_NE(::access(folder_.path("none").c_str(), F_OK), 0) << "resolving made a journal";
+  const std::string before = run(command({"log", journal(), "--json"})).out;
+  EXPECT_EQ(split_lines(before).size(), 10U) << "what was refused was stored";
+
+  const auto done =
+      run(command(resolve({"2", "--done", "{\"id\":7}", "--reason", "it is in the outbox", "--by", "ops"})));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(has(done.out, "fact 11: it was done")) << done.out;
+  const std::string last = split_lines(run(command({"log", journal(), "--kind", "RESOLVED", "--json"})).out).at(0);
+  EXPECT_TRUE(has(last, R"("resolution":"success","by":"ops","reason":"it is in the outbox")")) << last;
+  EXPECT_TRUE(has(last, R"("body":{"id":7})")) << last;
+  EXPECT_FALSE(has(run(command({"log", journal(), "--flows"})).out, "in doubt"));
+  expect_failure(resolve({"2", "--failed", "--reason", "x"}), 15, {"nothing about it is open"});
 }
 
 // JRN-9: a journal that somebody made to harm who looks at it: each command refuses it in one line.

@@ -8,6 +8,7 @@
 
 #include "flow_session.h"
 #include "heddle/core/json.h"
+#include "heddle/journal/core/flows.h"
 
 namespace heddle::effect {
 namespace {
@@ -97,25 +98,11 @@ core::Result<FlowRun> run_flow(EffectRuntime& runtime, const FlowSpec& spec, con
 }
 
 core::Result<void> resolve(journal::Store& store, std::string_view flow, std::string_view key, const Verdict& verdict) {
-  History history;
-  HEDDLE_TRY(read_history(store, flow, history, {}));
-  const std::string which = "effect " + std::string(key) + " of the flow " + std::string(flow);
-  const auto found = history.effects.find(key);
-  if (found == history.effects.end()) {
-    return core::make_error(core::Errc::not_found, "resolve an effect", which + ": the journal has no such effect");
-  }
-  const Past& past = found->second;
-  if (past.final() || past.phase == journal::EffectPhase::none) {
-    return core::make_error(core::Errc::invalid_argument, "resolve an effect", which + ": nothing about it is open");
-  }
   const auto resolution = verdict.kind == Verdict::Kind::done     ? journal::Resolution::success
                           : verdict.kind == Verdict::Kind::failed ? journal::Resolution::failure
                                                                   : journal::Resolution::run_again;
-  std::optional<std::string> output;
-  if (verdict.kind == Verdict::Kind::done) output = verdict.output_json;
-  const auto receipt = store.append_one(
-      journal::resolved({flow, key, past.effect, past.attempts}, resolution, verdict.by, verdict.reason, output));
-  if (!receipt.ok()) return receipt.error();
+  const auto settled = journal::resolve(store, flow, key, resolution, verdict.by, verdict.reason, verdict.output_json);
+  if (!settled.ok()) return settled.error();
   return {};
 }
 

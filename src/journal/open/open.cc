@@ -50,7 +50,10 @@ core::Result<std::unique_ptr<Store>> open_file(const std::string& name, Access a
     return unusable(path +
                     (S_ISDIR(status.st_mode) ? ": it is a folder; name a file in it" : ": it is no regular file"));
   }
-  return open_sqlite(path, {access == Access::read ? SqliteMode::read_only : SqliteMode::read_write_create, {}}, wait);
+  const SqliteMode mode = access == Access::read     ? SqliteMode::read_only
+                          : access == Access::change ? SqliteMode::read_write
+                                                     : SqliteMode::read_write_create;
+  return open_sqlite(path, {mode, {}}, wait);
 }
 
 }  // namespace
@@ -66,6 +69,7 @@ core::Result<std::unique_ptr<Store>> open(const std::string& name, Access access
   }
   PostgresOptions options;
   if (access == Access::read) options.mode = PostgresMode::read_only;
+  if (access == Access::change) options.mode = PostgresMode::existing;
   return open_postgres(name, options, wait);
 }
 

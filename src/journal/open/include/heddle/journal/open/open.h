@@ -13,6 +13,7 @@ namespace heddle::journal {
 
 enum class Access : std::uint8_t {
   append,  ///< the journal is made when it is not there: the file, or the schema in the database
+  change,  ///< append, but Errc::not_found when it is not there
   read,    ///< Errc::not_found when it is not there; append is refused
 };
 
