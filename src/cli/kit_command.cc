@@ -9,14 +9,15 @@
 #include <array>
 #include <climits>
 #include <optional>
+#include <stdexcept>
 
 #include "complain.h"
 #include "heddle/cli/effect_evaluator.h"
 #include "heddle/core/text.h"
 #include "heddle/core/units.h"
-#include "heddle/sandbox/conformance/plugin_file.h"
-#include "heddle/sandbox/conformance/record.h"
+#include "heddle/sandbox/conformance/plugin_check.h"
 #include "heddle/sandbox/conformance/scaffold.h"
+#include "heddle/sandbox/plugin/serve.h"
 #include "heddle/sandbox/quickjs/backend.h"
 #include "report.h"
 #include "stdio.h"
@@ -25,6 +26,7 @@ namespace heddle::cli {
 namespace {
 
 namespace conformance = sandbox::conformance;
+namespace plugin = sandbox::plugin;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxFixtureBytes = std::size_t{16} << 20;
@@ -32,7 +34,7 @@ constexpr int kExitFailed = 15;
 
 // What the arguments ask for.
 struct Kit {
-  enum class Action { conformance, child_kit, child_declare, new_sandbox, check, help };
+  enum class Action { conformance, serve, new_sandbox, check, help };
   Action action = Action::help;
   std::string backend = "quickjs";
   std::string fixtures;  // a path, or empty
@@ -40,6 +42,7 @@ struct Kit {
   std::string name;
   std::string path;
   std::string timeout;
+  std::vector<std::string> cases;
   bool json = false;
 };
 
@@ -47,16 +50,19 @@ constexpr std::string_view kKitHelp = R"(Prove a sandbox backend, or begin one.
 
 Usage:
   heddle conformance [--backend quickjs | quickjs-in-process | PATH.so]
-                     [--fixtures FILE] [--record FILE] [--case-timeout TIME]
-                     [--json]
+                     [--fixtures FILE] [--case NAME]… [--case-timeout TIME]
+                     [--record FILE] [--json]
   heddle plugin new sandbox NAME
   heddle plugin check PATH
 
-  --backend B          what to prove; PATH.so is loaded in a child   (quickjs)
+  --backend B          what to prove; PATH.so runs in a process of its own,
+                       a new one for each case                       (quickjs)
   --fixtures FILE      the kit's scripts in the backend's language
                        (its own are JavaScript)
-  --record FILE        where the record of the run goes
-                       (PATH.so.conformance.json; none for quickjs)
+  --case NAME          this case alone, or several; leaves no record
+  --record FILE        a copy of the record, to look at. What a host believes
+                       lies in your own state folder ($XDG_STATE_HOME/heddle
+                       or ~/.local/state/heddle) and is of PATH.so alone
   --case-timeout TIME  a case that takes longer has failed           (120s)
   --json               the report as one JSON object
 
@@ -89,14 +95,14 @@ core::Result<Kit> parse(std::vector<std::string> args) {
   std::reverse(args.begin(), args.end());  // the order that CLI11 takes a vector in
   CLI::App app;
   bool help = false;
-  std::string child;
+  bool serve = false;
   app.set_help_flag();
   app.add_flag("-h,--help", help);
   CLI::App* run = app.add_subcommand("conformance");
-  CLI::App* plugin = app.add_subcommand("plugin");
-  CLI::App* make = plugin->add_subcommand("new")->add_subcommand("sandbox");
-  CLI::App* check = plugin->add_subcommand("check");
-  for (CLI::App* one : {run, plugin, make, check, plugin->get_subcommand("new")}) {
+  CLI::App* packages = app.add_subcommand("plugin");
+  CLI::App* make = packages->add_subcommand("new")->add_subcommand("sandbox");
+  CLI::App* check = packages->add_subcommand("check");
+  for (CLI::App* one : {run, packages, make, check, packages->get_subcommand("new")}) {
     one->set_help_flag();
     one->add_flag("-h,--help", help);
   }
@@ -105,8 +111,8 @@ core::Result<Kit> parse(std::vector<std::string> args) {
   run->add_option("--record", kit.record);
   run->add_option("--case-timeout", kit.timeout);
   run->add_flag("--json", kit.json);
-  run->add_option("--child", child)->group("");  // our own call of ourselves: kit or declare, then PATH
-  run->add_option("PATH", kit.path)->group("");
+  run->add_option("--case", kit.cases)->allow_extra_args(false);
+  run->add_flag("--serve", serve)->group("");  // our own call of ourselves: the far side of a backend's process
   make->add_option("NAME", kit.name);
   check->add_option("PATH", kit.path);
   try {
@@ -117,15 +123,7 @@ core::Result<Kit> parse(std::vector<std::string> args) {
   const auto usage = [](std::string_view what) { return core::make_error(core::Errc::invalid_argument, what); };
   if (help) return kit;
   if (run->parsed()) {
-    if (child == "kit") {
-      kit.action = Kit::Action::child_kit;
-    } else if (child == "declare") {
-      kit.action = Kit::Action::child_declare;
-    } else if (!child.empty() || !kit.path.empty()) {
-      return usage("conformance takes no argument; name the backend with --backend");
-    } else {
-      kit.action = Kit::Action::conformance;
-    }
+    kit.action = serve ? Kit::Action::serve : Kit::Action::conformance;
   } else if (make->parsed()) {
     if (kit.name.empty()) return usage("NAME is missing: heddle plugin new sandbox NAME");
     kit.action = Kit::Action::new_sandbox;
@@ -162,6 +160,19 @@ core::Result<conformance::Options> options_of(const Kit& kit) {
     HEDDLE_ASSIGN(options.case_timeout,
                   core::parse_duration("--case-timeout", kit.timeout, {milliseconds(100), std::chrono::hours(1)}));
   }
+  for (const std::string& name : kit.cases) {
+    const auto known = conformance::case_named(name);
+    if (!known) {
+      std::string names;
+      for (std::size_t i = 0; i < conformance::kCaseCount; ++i) {
+        names +=
+            (i == 0 ? "'" : ", '") + std::string(conformance::case_name(static_cast<conformance::CaseId>(i))) + "'";
+      }
+      return core::make_error(core::Errc::invalid_argument, "--case",
+                              core::printable_line(core::bound_text(name, 60)) + " is none of " + names);
+    }
+    options.only.push_back(*known);
+  }
   return options;
 }
 
@@ -191,35 +202,66 @@ core::Result<conformance::BackendFactory> built_in(const std::string& name) {
   });
 }
 
-core::Result<void> write_record(const std::string& path, const std::string& binary, const conformance::Report& report) {
-  const core::Fd file(::open(binary.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return core::system_error("read the backend for its record", binary);
-  HEDDLE_ASSIGN(const std::string bytes, core::read_all(file, std::size_t{256} << 20));
-  const conformance::Record record{std::string(conformance::kKitVersion), effect::ContentAddress::of(bytes), report};
+core::Result<plugin::ServerCommand> serve_command() {
+  HEDDLE_ASSIGN(std::string program, own_program());
+  return plugin::ServerCommand{std::move(program), {"conformance", "--serve"}};
+}
+
+// Each backend that the kit asks for is a new process with the file's code; this one never loads it.
+conformance::BackendFactory apart(const plugin::ServerCommand& command, const plugin::BackendFile& file,
+                                  const conformance::Options& options) {
+  plugin::ProcessOptions process;
+  process.start_timeout = process.call_timeout = options.case_timeout;
+  return [command, &file, process]() -> std::shared_ptr<sandbox::spi::SandboxBackend> {
+    auto backend = conformance::start_backend(command, file, conformance::Proof::waived, process);
+    if (!backend.ok()) throw std::runtime_error(backend.error().message());
+    return std::move(backend).value();
+  };
+}
+
+core::Result<void> write_copy(const std::string& path, const conformance::Record& record) {
   const core::Fd out(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!out.valid()) return core::system_error("write the record of the run", path);
   return core::write_all(out, conformance::record_json(record));
 }
 
-core::Result<conformance::Report> prove(const Kit& kit, const conformance::Options& options, bool shared_object) {
-  if (!shared_object) {
-    HEDDLE_ASSIGN(const auto fixtures, read_fixtures(kit.fixtures));
-    HEDDLE_ASSIGN(const auto factory, built_in(kit.backend));
+core::Result<conformance::Report> prove(const Kit& kit, const conformance::Options& options) {
+  HEDDLE_ASSIGN(const auto fixtures, read_fixtures(kit.fixtures));
+  const conformance::Fixtures& scripts = fixtures ? *fixtures : conformance::javascript_fixtures();
+  const auto run = [&](const conformance::BackendFactory& factory) {
     return conformance::run_sandbox_backend_conformance(factory, fixtures ? &*fixtures : nullptr, options);
-  }
-  HEDDLE_ASSIGN(std::string program, own_program());
-  conformance::ChildCommand command{std::move(program), {"conformance", "--child", "kit"}};
-  for (const auto& [option, value] :
-       {std::pair("--fixtures", &kit.fixtures), std::pair("--case-timeout", &kit.timeout)}) {
-    if (!value->empty()) {
-      command.arguments.emplace_back(option);
-      command.arguments.push_back(*value);
+  };
+  const auto record_of = [&](const plugin::BackendFile& file, const conformance::Report& report) {
+    return conformance::Record{std::string(conformance::kKitVersion), file.address(),
+                               conformance::fixtures_json(scripts), report};
+  };
+  const bool shared_object = kit.backend != "quickjs" && kit.backend != "quickjs-in-process";
+  const bool whole = options.only.empty();
+  if (!shared_object) {
+    HEDDLE_ASSIGN(const auto factory, built_in(kit.backend));
+    HEDDLE_ASSIGN(auto report, run(factory));
+    if (whole && !kit.record.empty()) {
+      HEDDLE_ASSIGN(const std::string program, own_program());
+      HEDDLE_ASSIGN(const auto file, plugin::BackendFile::open(program));
+      HEDDLE_TRY(write_copy(kit.record, record_of(file, report)));
     }
+    return report;
   }
-  command.arguments.emplace_back("--");
-  // Each case has its time-out; a backend may also hang where it is made or closed.
-  const auto cases = static_cast<int>(conformance::CaseId::composition) + 1;
-  return conformance::run_kit_in_child(command, kit.backend, options.case_timeout * (2 * cases));
+  HEDDLE_ASSIGN(const auto file, plugin::BackendFile::open(kit.backend));
+  HEDDLE_ASSIGN(const auto command, serve_command());
+  // Looked at before, so that minutes are not spent on a run whose record has no place.
+  HEDDLE_TRY([&]() -> core::Result<void> {
+    if (!whole) return {};
+    HEDDLE_ASSIGN([[maybe_unused]] const auto store, conformance::RecordStore::open());
+    return {};
+  }());
+  HEDDLE_ASSIGN(auto report, run(apart(command, file, options)));
+  if (!whole) return report;
+  // Every process of the backend's is gone by now; what one of them wrote for its own binary is replaced.
+  HEDDLE_ASSIGN(const auto store, conformance::RecordStore::open());
+  HEDDLE_TRY(store.keep(record_of(file, report)));
+  if (!kit.record.empty()) HEDDLE_TRY(write_copy(kit.record, record_of(file, report)));
+  return report;
 }
 
 int run_conformance(const Kit& kit) {
@@ -230,28 +272,11 @@ int run_conformance(const Kit& kit) {
     return fail(core::system_error("read the backend", kit.backend + "; --backend is quickjs, quickjs-in-process or "
                                                                      "the path of a shared object"));
   }
-  const auto report = prove(kit, options.value(), shared_object);
+  const auto report = prove(kit, options.value());
   if (!report.ok()) return fail(report.error());
-  if (shared_object || !kit.record.empty()) {
-    auto binary = shared_object ? core::Result<std::string>(kit.backend) : own_program();
-    if (!binary.ok()) return fail(binary.error());
-    const std::string path = kit.record.empty() ? conformance::record_path(kit.backend) : kit.record;
-    const auto written = write_record(path, binary.value(), report.value());
-    if (!written.ok()) return fail(written.error());
-  }
   const int code = report.value().passed() ? 0 : kExitSomeNotOk;
   if (kit.json) return finish(conformance::report_json(report.value()) + "\n", code, As::json);
   return finish(conformance::to_text(report.value()), code);
-}
-
-int run_child(const Kit& kit) {
-  const auto options = options_of(kit);
-  const auto fixtures = read_fixtures(kit.fixtures);
-  if (!options.ok()) return fail(options.error());
-  if (!fixtures.ok()) return fail(fixtures.error());
-  const auto task =
-      kit.action == Kit::Action::child_kit ? conformance::ChildTask::run_kit : conformance::ChildTask::declare;
-  return conformance::serve_child(task, kit.path, fixtures.value() ? &*fixtures.value() : nullptr, options.value());
 }
 
 int run_new(const Kit& kit) {
@@ -264,10 +289,9 @@ int run_new(const Kit& kit) {
 }
 
 int run_check(const Kit& kit) {
-  auto program = own_program();
-  if (!program.ok()) return fail(program.error());
-  const auto rules =
-      conformance::check_plugin(kit.path, {std::move(program).value(), {"conformance", "--child", "declare", "--"}});
+  const auto command = serve_command();
+  if (!command.ok()) return fail(command.error());
+  const auto rules = conformance::check_plugin(kit.path, command.value());
   if (!rules.ok()) return fail(rules.error());
   std::string text;
   bool all = true;
@@ -291,9 +315,8 @@ std::optional<int> run_kit_command(int argc, char** argv) {
   switch (kit.value().action) {
     case Kit::Action::conformance:
       return run_conformance(kit.value());
-    case Kit::Action::child_kit:
-    case Kit::Action::child_declare:
-      return run_child(kit.value());
+    case Kit::Action::serve:
+      ::_exit(plugin::serve_backend());
     case Kit::Action::new_sandbox:
       return run_new(kit.value());
     case Kit::Action::check:

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "heddle/core/result.h"
+#include "linked.h"
 
 namespace heddle::core {
 namespace {

@@ -1,5 +1,7 @@
 #include "heddle/core/errc.h"
 
+#include "linked.h"
+
 namespace heddle::core {
 
 const char* errc_name(Errc code) noexcept {

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "linked.h"
+
 namespace heddle::core {
 
 std::string errno_text(int sys_errno) {

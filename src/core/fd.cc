@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "linked.h"
+
 namespace heddle::core {
 
 void Fd::reset() noexcept {

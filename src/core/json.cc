@@ -5,6 +5,7 @@
 
 #include "heddle/core/json_scan.h"
 #include "heddle/core/text.h"
+#include "linked.h"
 
 namespace heddle::core {
 namespace {

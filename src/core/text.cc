@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "linked.h"
+
 namespace heddle::core {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "heddle/core/text.h"
+#include "linked.h"
 
 namespace heddle::core {
 namespace {

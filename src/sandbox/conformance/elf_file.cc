@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace heddle::sandbox::conformance {
@@ -68,16 +69,31 @@ core::Result<void> read_symbols(const Reader& reader, const Elf64_Shdr& section,
   return {};
 }
 
-core::Result<void> read_needed(const Reader& reader, const Elf64_Shdr& section, std::string_view strings,
-                               ElfFile& file) {
+void split_paths(std::string_view list, std::vector<std::string>& paths) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(':'), list.size());
+    if (end > 0) paths.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+}
+
+core::Result<void> read_dynamic(const Reader& reader, const Elf64_Shdr& section, std::string_view strings,
+                                ElfFile& file) {
   const auto entries = reader.table<Elf64_Dyn>(section.sh_offset, section.sh_size / sizeof(Elf64_Dyn));
   if (!entries) return malformed("its dynamic section");
   for (const Elf64_Dyn& entry : *entries) {
     if (entry.d_tag == DT_NULL) break;
-    if (entry.d_tag != DT_NEEDED) continue;
+    const bool paths = entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH;
+    if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && !paths) continue;
     auto name = text_at(strings, entry.d_un.d_val);
-    if (!name) return malformed("the name of a library that it needs");
-    file.needed.push_back(*std::move(name));
+    if (!name) return malformed("a name in its dynamic section");
+    if (entry.d_tag == DT_SONAME) {
+      file.soname = *std::move(name);
+    } else if (paths) {
+      split_paths(*name, file.run_paths);
+    } else {
+      file.needed.push_back(*std::move(name));
+    }
   }
   return {};
 }
@@ -127,7 +143,7 @@ core::Result<ElfFile> parse_elf(std::string bytes) {
     if (symbols) {
       HEDDLE_TRY(read_symbols(reader, section, *strings, file));
     } else {
-      HEDDLE_TRY(read_needed(reader, section, *strings, file));
+      HEDDLE_TRY(read_dynamic(reader, section, *strings, file));
     }
   }
   return file;

@@ -21,6 +21,8 @@ struct ElfSymbol {
 
 struct ElfFile {
   std::vector<std::string> needed;     ///< DT_NEEDED
+  std::vector<std::string> run_paths;  ///< DT_RPATH and DT_RUNPATH, a folder each, $ORIGIN as it stands
+  std::string soname;                  ///< DT_SONAME; empty where there is none
   std::vector<ElfSymbol> definitions;  ///< symbols that the file defines, of both tables, local ones too
 
   [[nodiscard]] const ElfSymbol* find(std::string_view name) const;

@@ -3,13 +3,26 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "heddle/core/fd.h"
+#include "model_backend.h"
 
 namespace heddle::sandbox::conformance {
 namespace {
@@ -43,25 +56,61 @@ void round_integers(json& value) {  // NOLINT(misc-no-recursion)
   for (auto& item : value) round_integers(item);
 }
 
+// What broken models leave behind, kept so that a test can end without it.
+struct Leaks {
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  std::vector<core::Fd> descriptors;
+  std::vector<pid_t> processes;
+  std::deque<std::string> memory;
+  std::atomic<bool> released{false};
+};
+Leaks& leaks() {
+  static Leaks left;
+  return left;
+}
+
+pid_t spawn(const char* script, short flags) {
+  std::array<char*, 4> argv{const_cast<char*>("sh"), const_cast<char*>("-c"), const_cast<char*>(script), nullptr};
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, flags);
+  pid_t pid = -1;
+  if (::posix_spawn(&pid, "/bin/sh", nullptr, &attributes, argv.data(), environ) != 0) pid = -1;
+  ::posix_spawnattr_destroy(&attributes);
+  return pid;
+}
+
 class ModelEngine final : public spi::BlockingEngine {
  public:
-  explicit ModelEngine(ModelOptions options) : options_(std::move(options)) {}
+  explicit ModelEngine(ModelOptions options) : options_(std::move(options)) {
+    if (broken(Break::leaves_a_child)) keep(spawn("exec sleep 1000", 0));
+    if (broken(Break::leaves_a_daemon)) {
+      const pid_t parent = spawn("sleep 1000 >/dev/null 2>&1 & exit 0", POSIX_SPAWN_SETSID);
+      ::waitpid(parent, nullptr, 0);
+    }
+  }
   [[nodiscard]] spi::Capabilities capabilities() const override { return options_.declaration; }
 
   [[nodiscard]] Outcome run(const spi::Request& request) override {
+    if (dead_) return Outcome::infrastructure("the engine is dead");
     const std::string& script = request.script;
-    if (script == "echo") return value(json::parse(request.input_json));
+    if (script == "echo") return echo(request);
     if (script == "rich") return value({{"built", json::parse(kBuilt)}, {"echoed", json::parse(request.input_json)}});
     if (script == "throw") return throws();
-    if (script == "vast") return Outcome::threw("Error", "\xED\xA0\x80" + std::string(100'000, 'x'));
-    if (script == "loop") return loop(request);
+    if (script == "throw given") return throws_given(json::parse(request.input_json));
+    if (script == "vast") return vast();
+    if (script == "loop" || script == "spin") return ended(loop(request));
     if (script == "bomb") return bomb();
+    if (script == "allocate") return allocate(request);
     if (script == "escape") return Outcome::ok(broken(Break::leaks_a_host_object) ? "[\"process\"]" : "[]");
     if (script == "network") {
       if (broken(Break::leaks_the_network)) connect_to(request.input_json);
       return Outcome::ok("[]");
     }
+    if (script == "network objects") return Outcome::ok(broken(Break::shows_network_objects) ? "[\"fetch\"]" : "[]");
     if (script == "state") return state();
+    dead_ = broken(Break::dead_after_syntax_error);
     if (broken(Break::syntax_is_the_hosts)) return Outcome::infrastructure("parse error");
     return Outcome::threw("SyntaxError", "no such word");
   }
@@ -80,7 +129,80 @@ class ModelEngine final : public spi::BlockingEngine {
     return Outcome::ok(std::move(text));
   }
 
-  [[nodiscard]] Outcome throws() const {
+  [[nodiscard]] Outcome echo(const spi::Request& request) {
+    leak(request);
+    if (broken(Break::crosses_answers)) return Outcome::ok(crossed(request.input_json));
+    const std::string& input = request.input_json;
+    if (broken(Break::reads_limits_from_value) && input.find("Memory limit exceeded") != std::string::npos) {
+      return Outcome::limited(LimitKind::memory);
+    }
+    constexpr std::size_t kMuch = 4'096;
+    return input.size() > kMuch ? Outcome::ok(input) : value(json::parse(input));
+  }
+
+  // Two that meet here leave with each other's input.
+  std::string crossed(std::string input) {
+    std::unique_lock lock(mutex_);
+    if (waiting_ != nullptr) {
+      std::swap(*waiting_, input);
+      waiting_ = nullptr;
+      met_.notify_all();
+      return input;
+    }
+    waiting_ = &input;
+    met_.wait_for(lock, std::chrono::milliseconds(5), [&] { return waiting_ != &input; });
+    if (waiting_ == &input) waiting_ = nullptr;
+    return input;
+  }
+
+  void leak(const spi::Request& request) const {
+    Leaks& left = leaks();
+    if (broken(Break::leaks_processes)) keep(spawn("exit 0", 0));
+    const std::lock_guard lock(left.mutex);
+    if (broken(Break::leaks_threads)) {
+      left.threads.emplace_back([&left] {
+        while (!left.released) ::poll(nullptr, 0, 5);
+      });
+    }
+    if (broken(Break::leaks_descriptors)) left.descriptors.emplace_back(::eventfd(0, EFD_CLOEXEC));
+    if (broken(Break::leaks_memory)) left.memory.push_back(request.input_json);
+  }
+  static void keep(pid_t pid) {
+    const std::lock_guard lock(leaks().mutex);
+    leaks().processes.push_back(pid);
+  }
+
+  [[nodiscard]] Outcome vast() const {
+    if (broken(Break::ends_its_process)) std::abort();
+    if (broken(Break::leaves_its_process)) std::_Exit(0);
+    return Outcome::threw("Error", "\xED\xA0\x80" + std::string(100'000, 'x'));
+  }
+
+  [[nodiscard]] Outcome throws_given(const json& input) const {
+    const std::string message = input.at("message");
+    if (broken(Break::reads_limits_from_text) && message == "out of memory") return Outcome::limited(LimitKind::memory);
+    return Outcome::threw(input.at("name").get<std::string>(), message);
+  }
+
+  [[nodiscard]] Outcome allocate(const spi::Request& request) {
+    const auto bytes = json::parse(request.input_json).at("bytes").get<std::uint64_t>();
+    std::uint64_t cap = request.limits.memory_bytes;
+    std::uint64_t none = 0;
+    first_cap_.compare_exchange_strong(none, cap);
+    if (broken(Break::cap_is_eight_times)) cap *= 8;
+    if (broken(Break::cap_is_an_eighth)) cap /= 8;
+    if (broken(Break::cap_is_the_first)) cap = first_cap_;
+    return bytes > cap ? Outcome::limited(LimitKind::memory) : Outcome::ok("true");
+  }
+
+  Outcome ended(Outcome outcome) {
+    if (outcome.kind == Outcome::Kind::limit) dead_ = broken(Break::dead_after_limit);
+    if (outcome.kind == Outcome::Kind::infrastructure) dead_ = broken(Break::dead_after_stop);
+    return outcome;
+  }
+
+  [[nodiscard]] Outcome throws() {
+    dead_ = broken(Break::dead_after_throw);
     if (broken(Break::no_known_kind)) return {};
     if (broken(Break::throws_typed_failure)) throw effect::TypedFailure{"scriptError", "{}", "the shuttle is empty"};
     return Outcome::threw("Error", broken(Break::loses_the_message) ? "script failed" : "the shuttle is empty");
@@ -89,12 +211,22 @@ class ModelEngine final : public spi::BlockingEngine {
   [[nodiscard]] Outcome loop(const spi::Request& request) const {
     const auto begin = std::chrono::steady_clock::now();
     // The model's budget of CPU time: an hour of wall clock never comes first.
-    constexpr std::chrono::milliseconds kBudget{400};
+    constexpr std::chrono::milliseconds kBudget{150};
     const bool budget = options_.declaration.cpu && !broken(Break::cpu_is_a_lie);
+    const bool second = request.script == "spin";
+    const bool deaf = broken(Break::ignores_the_stop) || (second && broken(Break::one_loop_ignores_the_stop));
+    const bool endless = broken(Break::never_comes_back) || (second && broken(Break::one_loop_has_no_clock));
     for (;;) {
       const auto spent = std::chrono::steady_clock::now() - begin;
-      if (request.stop.stop_requested() && !broken(Break::ignores_the_stop)) return Outcome::infrastructure("stopped");
-      if (!broken(Break::never_comes_back) && spent >= request.limits.wall_clock) {
+      if (leaks().released) return Outcome::infrastructure("released");
+      if (request.stop.stop_requested() && !deaf) {
+        if (broken(Break::leaks_on_a_stop)) {
+          const std::lock_guard lock(leaks().mutex);
+          leaks().descriptors.emplace_back(::eventfd(0, EFD_CLOEXEC));
+        }
+        return Outcome::infrastructure("stopped");
+      }
+      if (!endless && spent >= request.limits.wall_clock) {
         if (broken(Break::clock_is_an_exception)) return Outcome::threw("InternalError", "interrupted");
         return Outcome::limited(LimitKind::wall_clock);
       }
@@ -105,7 +237,8 @@ class ModelEngine final : public spi::BlockingEngine {
     }
   }
 
-  [[nodiscard]] Outcome bomb() const {
+  [[nodiscard]] Outcome bomb() {
+    dead_ = broken(Break::dead_after_memory);
     if (broken(Break::memory_is_a_lie)) return Outcome::ok("\"took all it wanted\"");
     if (broken(Break::memory_is_an_exception)) return Outcome::threw("InternalError", "out of memory");
     return Outcome::limited(LimitKind::memory);
@@ -113,9 +246,12 @@ class ModelEngine final : public spi::BlockingEngine {
 
   [[nodiscard]] Outcome state() {
     if (broken(Break::pools_contexts)) return Outcome::ok(runs_++ < 2 ? "false" : "true");
+    if (broken(Break::pools_many_contexts)) return Outcome::ok(runs_++ < 30 ? "false" : "true");
     const int now = ++at_once_;
-    if (broken(Break::shares_under_load)) ::poll(nullptr, 0, 50);
-    const bool shared = broken(Break::shares_under_load) && (now > 1 || at_once_ > 1);
+    if (broken(Break::shares_under_load) || broken(Break::keeps_what_load_left)) ::poll(nullptr, 0, 50);
+    const bool company = now > 1 || at_once_ > 1;
+    const bool shared = company ? broken(Break::shares_under_load) : loaded_ && broken(Break::keeps_what_load_left);
+    if (company) loaded_ = true;
     --at_once_;
     return Outcome::ok(shared ? "true" : "false");
   }
@@ -123,6 +259,12 @@ class ModelEngine final : public spi::BlockingEngine {
   const ModelOptions options_;
   std::atomic<int> runs_{0};
   std::atomic<int> at_once_{0};
+  std::atomic<bool> loaded_{false};
+  std::atomic<bool> dead_{false};
+  std::atomic<std::uint64_t> first_cap_{0};
+  std::mutex mutex_;
+  std::condition_variable met_;
+  std::string* waiting_ = nullptr;
 };
 
 Fixtures make_fixtures() {
@@ -132,11 +274,14 @@ Fixtures make_fixtures() {
   fixtures.throws = "throw";
   fixtures.thrown_message = "the shuttle is empty";
   fixtures.syntax_error = "= =";
-  fixtures.runaway = "loop";
+  fixtures.throws_given = "throw given";
+  fixtures.runaways = {"loop", "spin"};
+  fixtures.allocate = "allocate";
   fixtures.allocation_bomb = "bomb";
   fixtures.rich_value = "rich";
   fixtures.rich_built = kBuilt;
-  fixtures.probes = {{"network", "network"}, {"escape", "escape"}};
+  fixtures.network_probes = {{"network", "network"}, {"network objects", "network objects"}};
+  fixtures.escape_probes = {{"escape", "escape"}};
   fixtures.stateful = "state";
   fixtures.throws_vast = "vast";
   return fixtures;
@@ -159,10 +304,30 @@ const Fixtures& model_fixtures() {
 }
 
 BackendFactory model_factory(ModelOptions options) {
-  return [options] {
-    return std::make_shared<spi::BlockingBackend>(std::make_shared<ModelEngine>(options),
-                                                  spi::BlockingOptions{16, std::chrono::milliseconds(500)});
+  const auto instances = std::make_shared<std::atomic<int>>(0);
+  return [options, instances]() -> std::shared_ptr<spi::SandboxBackend> {
+    return std::make_shared<ModelBackend>(std::make_shared<ModelEngine>(options), options, ++*instances);
   };
+}
+
+bool released() { return leaks().released; }
+
+void release_the_blocked() {
+  Leaks& left = leaks();
+  left.released = true;
+  constexpr int kUntilAllHaveSeenIt = 300;
+  ::poll(nullptr, 0, kUntilAllHaveSeenIt);
+  const std::lock_guard lock(left.mutex);
+  for (std::thread& thread : left.threads) thread.join();
+  for (const pid_t pid : left.processes) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  left.threads.clear();
+  left.descriptors.clear();
+  left.processes.clear();
+  left.memory.clear();
+  left.released = false;
 }
 
 }  // namespace heddle::sandbox::conformance

@@ -71,10 +71,9 @@ core::Result<Report> read_report(const json& object) {
     return malformed_record("its parts");
   Report report;
   HEDDLE_ASSIGN(report.declaration, read_declaration(object.at("declaration")));
-  constexpr auto kCases = static_cast<std::size_t>(CaseId::composition) + 1;
   const json& cases = object.at("cases");
-  if (!cases.is_array() || cases.size() != kCases) return malformed_record("its list of cases");
-  for (std::size_t i = 0; i < kCases; ++i) {
+  if (!cases.is_array() || cases.size() != kCaseCount) return malformed_record("its list of cases");
+  for (std::size_t i = 0; i < kCaseCount; ++i) {
     CaseResult result;
     result.id = static_cast<CaseId>(i);
     const json& one = cases.at(i);
@@ -109,7 +108,9 @@ std::string record_json(const Record& record) {
   json object = report_object(record.report);
   object["kit"] = record.kit_version;
   object["binary"] = record.binary.text();
-  return object.dump(2) + "\n";
+  object["fixtures"] = {{"address", effect::ContentAddress::of(record.fixtures).text()},
+                        {"content", parse(record.fixtures)}};
+  return object.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
 core::Result<Record> parse_record(std::string_view text) {
@@ -117,11 +118,18 @@ core::Result<Record> parse_record(std::string_view text) {
   HEDDLE_ASSIGN(Report report, read_report(object));
   const json kit = object.value("kit", json());
   const json binary = object.value("binary", json());
-  if (!kit.is_string() || !binary.is_string() || object.size() != 5) return malformed_record("its parts");
+  const json fixtures = object.value("fixtures", json());
+  if (!kit.is_string() || !binary.is_string() || !fixtures.is_object() || object.size() != 6) {
+    return malformed_record("its parts");
+  }
   HEDDLE_ASSIGN(const auto address, effect::ContentAddress::parse(binary.get<std::string>()));
-  return Record{kit.get<std::string>(), address, std::move(report)};
+  const json content = fixtures.value("content", json());
+  HEDDLE_ASSIGN(const Fixtures read, parse_fixtures(content.dump(-1, ' ', true, json::error_handler_t::replace)));
+  std::string canonical = fixtures_json(read);
+  if (fixtures.size() != 2 || fixtures.value("address", json()) != effect::ContentAddress::of(canonical).text()) {
+    return malformed_record("its fixtures are not those of their content address");
+  }
+  return Record{kit.get<std::string>(), address, std::move(canonical), std::move(report)};
 }
-
-std::string record_path(std::string_view binary_path) { return std::string(binary_path) + ".conformance.json"; }
 
 }  // namespace heddle::sandbox::conformance

@@ -10,7 +10,7 @@ Record example() {
   report.declaration.language = "model";
   report.declaration.network = spi::Network::allowlist;
   report.declaration.memory = true;
-  for (int i = 0; i <= static_cast<int>(CaseId::composition); ++i) {
+  for (int i = 0; i < static_cast<int>(kCaseCount); ++i) {
     CaseResult result;
     result.id = static_cast<CaseId>(i);
     result.status = i == 4 ? CaseStatus::skipped : CaseStatus::passed;
@@ -18,10 +18,10 @@ Record example() {
     result.took = std::chrono::milliseconds(i);
     report.cases.push_back(result);
   }
-  return {std::string(kKitVersion), effect::ContentAddress::of("binary"), report};
+  return {std::string(kKitVersion), effect::ContentAddress::of("binary"), fixtures_json(javascript_fixtures()), report};
 }
 
-// CNF-8
+// CNF-8, CNF-10: with its scripts, whole.
 TEST(Record, ComesBackAsItWasWritten) {
   const std::string text = record_json(example());
   const Record record = parse_record(text).value();
@@ -30,7 +30,7 @@ TEST(Record, ComesBackAsItWasWritten) {
   EXPECT_EQ(
       declaration_json(record.report.declaration),
       R"({"cpu":false,"freshPerRun":false,"language":"model","memory":true,"network":"allowlist","wallClock":"soft"})");
-  EXPECT_EQ(record_path("a/b.so"), "a/b.so.conformance.json");
+  EXPECT_EQ(record.fixtures, fixtures_json(javascript_fixtures()));
 }
 
 // CNF-8: a record that was edited into something else is none.
@@ -44,7 +44,9 @@ TEST(Record, IsReadStrictly) {
   for (const std::string& bad :
        {std::string(), std::string("[]"), with("\"kit\"", "\"kid\""), with("sha256:", "sha512:"),
         with("\"echo\"", "\"ecco\""), with("\"passed\": true", "\"passed\": false"), with("\"passed\"", "\"best\""),
-        with("allowlist", "some"), with("\"memory\": true", "\"memory\": 1"), good + "x"}) {
+        with("allowlist", "some"), with("\"memory\": true", "\"memory\": 1"),
+        with("\"echo\": \"input\"", "\"echo\": \"1\""), with("\"address\"", "\"name\""),
+        with("\"content\"", "\"text\""), good + "x"}) {
     EXPECT_FALSE(parse_record(bad).ok()) << bad;
   }
   // A failed case under a verdict of "passed".

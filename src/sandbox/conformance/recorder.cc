@@ -29,9 +29,9 @@ class RecordingEvaluation final : public spi::Evaluation {
 }  // namespace
 
 std::unique_ptr<spi::Evaluation> RecordingBackend::evaluate(spi::Request request) {
+  ++recording_->started;
   auto inner = inner_->evaluate(std::move(request));
   if (inner == nullptr) return nullptr;
-  ++recording_->started;
   return std::make_unique<RecordingEvaluation>(std::move(inner), recording_);
 }
 

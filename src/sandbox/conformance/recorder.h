@@ -1,4 +1,5 @@
-// A backend around a backend that remembers what the inner one answered, and can keep a handle that was given up.
+// A backend around a backend that remembers what the inner one answered last, and can keep a handle that was given up.
+// It declares what the kit read first, so that a declaration that alternates fails one case and not all.
 #pragma once
 
 #include <atomic>
@@ -14,12 +15,12 @@ namespace heddle::sandbox::conformance {
 
 class Recording {
  public:
-  std::atomic<int> started{0};              ///< runs whose handle has been given
+  std::atomic<int> started{0};              ///< runs that the backend has been asked for
   std::atomic<bool> keep_abandoned{false};  ///< a handle that is destroyed before its outcome goes to `abandoned`
 
   void answered(const spi::Outcome& outcome) {
     const std::lock_guard lock(mutex_);
-    outcomes_.push_back(outcome);
+    last_ = outcome;
   }
   void abandoned(std::unique_ptr<spi::Evaluation> evaluation) {
     const std::lock_guard lock(mutex_);
@@ -27,8 +28,7 @@ class Recording {
   }
   [[nodiscard]] std::optional<spi::Outcome> last() const {
     const std::lock_guard lock(mutex_);
-    if (outcomes_.empty()) return std::nullopt;
-    return outcomes_.back();
+    return last_;
   }
   [[nodiscard]] std::vector<std::unique_ptr<spi::Evaluation>> take_abandoned() {
     const std::lock_guard lock(mutex_);
@@ -37,15 +37,16 @@ class Recording {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<spi::Outcome> outcomes_;
+  std::optional<spi::Outcome> last_;
   std::vector<std::unique_ptr<spi::Evaluation>> abandoned_;
 };
 
 class RecordingBackend final : public spi::SandboxBackend {
  public:
-  RecordingBackend(std::shared_ptr<spi::SandboxBackend> inner, std::shared_ptr<Recording> recording)
-      : inner_(std::move(inner)), recording_(std::move(recording)) {}
-  [[nodiscard]] spi::Capabilities capabilities() const override { return inner_->capabilities(); }
+  RecordingBackend(std::shared_ptr<spi::SandboxBackend> inner, std::shared_ptr<Recording> recording,
+                   spi::Capabilities declared)
+      : inner_(std::move(inner)), recording_(std::move(recording)), declared_(std::move(declared)) {}
+  [[nodiscard]] spi::Capabilities capabilities() const override { return declared_; }
   [[nodiscard]] std::unique_ptr<spi::Evaluation> evaluate(spi::Request request) override;
   void warm() override { inner_->warm(); }
   void close() override { inner_->close(); }
@@ -53,6 +54,7 @@ class RecordingBackend final : public spi::SandboxBackend {
  private:
   std::shared_ptr<spi::SandboxBackend> inner_;
   std::shared_ptr<Recording> recording_;
+  const spi::Capabilities declared_;
 };
 
 }  // namespace heddle::sandbox::conformance

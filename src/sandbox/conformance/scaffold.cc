@@ -10,6 +10,7 @@ namespace heddle::sandbox::conformance {
 namespace {
 
 constexpr const char* kStep = "write a sandbox package";
+constexpr std::size_t kMaxName = 64 - std::string_view("-words").size();
 
 std::string filled(std::string_view text, std::string_view name) {
   constexpr std::string_view kMark = "@NAME@";
@@ -26,7 +27,8 @@ std::string filled(std::string_view text, std::string_view name) {
 
 bool good_name(std::string_view name) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
-  if (name.empty() || name.size() > 64 || kLetters.find(name.front()) == std::string_view::npos) return false;
+  // The language of the package is its name with a suffix, and the effect takes 64 letters of one.
+  if (name.empty() || name.size() > kMaxName || kLetters.find(name.front()) == std::string_view::npos) return false;
   return name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string_view::npos;
 }
 
@@ -41,7 +43,7 @@ core::Result<std::vector<ScaffoldFile>> scaffold_files(std::string_view name) {
   // "test" and the like are names of targets that CMake keeps for itself.
   if (!good_name(name) || name == "test" || name == "all" || name == "clean" || name == "install" || name == "help") {
     return core::make_error(core::Errc::invalid_argument, kStep,
-                            "NAME must be a lower-case letter and then letters, digits, - or _, at most 64 in all, and "
+                            "NAME must be a lower-case letter and then letters, digits, - or _, at most 58 in all, and "
                             "no name that CMake keeps for itself");
   }
   return std::vector<ScaffoldFile>{{"CMakeLists.txt", filled(kScaffoldCmake, name)},

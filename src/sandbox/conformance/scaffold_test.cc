@@ -34,9 +34,15 @@ TEST(Scaffold, WritesThePackage) {
   for (const ScaffoldFile& file : files) EXPECT_EQ(file.text.find("@NAME@"), std::string::npos) << file.path;
 }
 
+// CNF-7: the longest name gives a language that the effect takes.
+TEST(Scaffold, TakesNamesWhoseLanguageIsOne) {
+  const auto files = scaffold_files(std::string(58, 'a')).value();
+  EXPECT_EQ(parse_fixtures(text_of(files, "fixtures.json")).value().language.size(), 64U);
+}
+
 TEST(Scaffold, RefusesNamesThatAreNoTargets) {
   for (const std::string& bad : {std::string(), std::string("Demo"), std::string("1x"), std::string("a/b"),
-                                 std::string(".."), std::string("a b"), std::string("test"), std::string(65, 'a')}) {
+                                 std::string(".."), std::string("a b"), std::string("test"), std::string(59, 'a')}) {
     EXPECT_FALSE(scaffold_files(bad).ok()) << bad;
   }
 }

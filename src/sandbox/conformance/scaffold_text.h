@@ -17,7 +17,8 @@ target_link_libraries(@NAME@ PRIVATE heddle::sandbox_spi)
 set_target_properties(@NAME@ PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden)
 
 enable_testing()
-# The kit proves what the backend declares, and leaves the record that `plugin check` asks for.
+# The kit proves what the backend declares, and leaves the record that `plugin check` and every host ask for, in the state
+# folder of whoever runs it.
 add_test(NAME conformance COMMAND ${HEDDLE_COMMAND} conformance --backend $<TARGET_FILE:@NAME@>
   --fixtures ${CMAKE_CURRENT_SOURCE_DIR}/fixtures.json)
 add_test(NAME check COMMAND ${HEDDLE_COMMAND} plugin check $<TARGET_FILE:@NAME@>)
@@ -62,9 +63,12 @@ class Engine final : public spi::BlockingEngine {
       return spi::Outcome::ok("{\"built\":" + script.substr(5) + ",\"echoed\":" + request.input_json + "}");
     }
     if (script == "throw") return spi::Outcome::threw("Error", "the shuttle is empty");
+    if (script == "throw input") return spi::Outcome::threw("Error", request.input_json);
     if (script == "throw at length") return spi::Outcome::threw("Error", std::string(100'000, 'x'));
-    if (script == "loop") return loop(request);
+    if (script == "loop" || script == "loop again") return loop(request);
     if (script == "grow") return spi::Outcome::ok("\"nothing stopped it\"");
+    if (script == "hold") return spi::Outcome::ok("true");
+    if (script == "look") return spi::Outcome::ok("[]");
     if (script == "dial") return spi::Outcome::ok("[\"network\"]");
     if (script == "mark") return spi::Outcome::ok(marked_.exchange(true) ? "true" : "false");
     return spi::Outcome::threw("SyntaxError", "no such word");
@@ -94,12 +98,14 @@ inline constexpr std::string_view kScaffoldFixtures = R"text({
   "echo": "input",
   "throws": "throw",
   "thrown_message": "the shuttle is empty",
+  "throws_given": "throw input",
   "syntax_error": "= =",
-  "runaway": "loop",
+  "runaway": ["loop", "loop again"],
+  "allocate": "hold",
   "allocation_bomb": "grow",
   "rich_value": "pair {\"text\":\"\u00e9\\u0000\",\"past31\":2147483648,\"nest\":[[{\"a\":[1.5]}]]}",
   "rich_built": { "text": "\u00e9\u0000", "past31": 2147483648, "nest": [[{ "a": [1.5] }]] },
-  "probes": { "network": "dial" },
+  "probes": { "network": { "dial": "dial" }, "escape": { "look": "look" } },
   "stateful": "mark",
   "throws_vast": "throw at length"
 }
@@ -129,8 +135,9 @@ With `memory: false` or `cpu: false` a script can exhaust the machine that the b
 
 ## Rules that `heddle plugin check` holds it to
 
-It links the interface only and brings no copy of it, its version of the interface fits, and the record beside the binary
-(`*.conformance.json`, written by `heddle conformance`) proves this very binary with this very declaration.
+It links the interface only and brings no copy of it or of anything else of Heddle's, its version of the interface fits, and
+the record that `heddle conformance` left in your own state folder proves this very binary with this very declaration. A
+record that came with a package proves nothing: whoever uses the package runs the kit.
 )text";
 
 }  // namespace heddle::sandbox::conformance

@@ -105,7 +105,7 @@ class Server {
         destroy(post);
         return;
       }
-      const auto backend = now();
+      auto backend = now();
       if (backend == nullptr) {
         answer(post, "threw", "the backend is gone");
       } else if (word == "capabilities()") {
@@ -117,7 +117,7 @@ class Server {
         backend->close();
         answer(post, "returned");
       } else if (word == "evaluate()") {
-        evaluate(post, *backend, asked.value().body, stop);
+        evaluate(post, std::move(backend), asked.value().body, stop);
       }
     } catch (...) {
       answer(post, "threw", text_of(std::current_exception()));
@@ -156,12 +156,13 @@ class Server {
     return backend_;
   }
 
-  static void evaluate(Post& post, spi::SandboxBackend& backend, const std::string& body,
+  static void evaluate(Post& post, std::shared_ptr<spi::SandboxBackend> backend, const std::string& body,
                        const std::stop_source& stop) {
     auto request = unpack_request(body);
     if (!request.ok()) return;
     request.value().stop = stop.get_token();
-    auto evaluation = backend.evaluate(std::move(request).value());
+    auto evaluation = backend->evaluate(std::move(request).value());
+    backend.reset();  // handles do not depend on it: its destructor is nobody's but the host's to delay
     if (evaluation == nullptr) {
       answer(post, "null");
       return;

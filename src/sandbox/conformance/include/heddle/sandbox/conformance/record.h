@@ -1,4 +1,4 @@
-// The report as JSON, and the record of a run that `heddle plugin check` wants to see beside a backend's binary.
+// The report as JSON, and the record of a run: what a host demands before it loads a backend's binary.
 #pragma once
 
 #include <string>
@@ -16,20 +16,20 @@ namespace heddle::sandbox::conformance {
 
 /// {"declaration":…,"passed":…,"cases":[{"case":…,"status":…,"reason":…,"ms":…}]}
 [[nodiscard]] std::string report_json(const Report& report);
+/// Of a run of all cases.
 [[nodiscard]] core::Result<Report> parse_report(std::string_view json);
 
-/// Which binary passed which kit with which declaration (CNF-8).
+/// Which binary passed which kit, with which scripts and which declaration (CNF-8, CNF-10).
 struct Record {
   std::string kit_version;
   effect::ContentAddress binary;
-  Report report;
+  std::string fixtures;  ///< as fixtures_json() writes them
+  Report report;         ///< of all cases
 };
 
+/// The fixtures are in it by content address and whole.
 [[nodiscard]] std::string record_json(const Record& record);
 /// Errc::malformed for anything that record_json does not write.
 [[nodiscard]] core::Result<Record> parse_record(std::string_view json);
-
-/// PATH.conformance.json
-[[nodiscard]] std::string record_path(std::string_view binary_path);
 
 }  // namespace heddle::sandbox::conformance

@@ -14,7 +14,7 @@ struct ScaffoldFile {
   std::string text;
 };
 
-/// The files of a package. `name` is a letter and then up to 63 letters, digits, - and _, all lower case.
+/// The files of a package. `name` is a letter and then up to 57 letters, digits, - and _, all lower case.
 [[nodiscard]] core::Result<std::vector<ScaffoldFile>> scaffold_files(std::string_view name);
 
 /// Writes them into `folder`, which must not be there yet.
