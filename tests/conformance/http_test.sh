@@ -14,7 +14,7 @@ cleanup() {
 trap cleanup EXIT
 fail() { echo "http_test: $*" >&2; exit 1; }
 "$cmake" --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log" || { cat "$scratch/install.log" >&2; exit 1; }
-export PATH=$scratch/prefix/bin:$PATH
+export PATH=$scratch/prefix/bin:$PATH XDG_STATE_HOME=$scratch/state
 "$cmake" "$@" -S "$source" -B "$scratch/b" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release
 "$cmake" --build "$scratch/b"
 "$scratch/b/heddle-eval-server" 0 >"$scratch/url" &

@@ -58,10 +58,9 @@ void run_and_give_up(const World& world, const std::string& script, milliseconds
   timer.join();
 }
 
-// With a soft clock a run that was given up may hold its place until its own clock ends it.
+// Asked again for a while: a run that was given up may hold its place until its own clock ends it.
 Problem works(const World& world, const std::string& after) {
-  const bool hard = world.setting->declared.wall_clock == spi::WallClock::hard;
-  const auto deadline = core::Deadline::after(hard ? milliseconds(0) : world.options().call_timeout);
+  const auto deadline = core::Deadline::after(world.options().call_timeout);
   for (;;) {
     const auto reply = world.run({world.fixtures().echo, "[1]", {}, {}, {}});
     if (reply.ok() && parsed(reply.value().value_json) == json::array({1})) return std::nullopt;
