@@ -208,12 +208,13 @@ core::Result<plugin::ServerCommand> serve_command() {
 }
 
 // Each backend that the kit asks for is a new process with the file's code; this one never loads it.
-conformance::BackendFactory apart(const plugin::ServerCommand& command, const plugin::BackendFile& file,
+conformance::BackendFactory apart(const plugin::ServerCommand& command,
+                                  const std::shared_ptr<const plugin::BackendFile>& file,
                                   const conformance::Options& options) {
   plugin::ProcessOptions process;
   process.start_timeout = process.call_timeout = options.case_timeout;
-  return [command, &file, process]() -> std::shared_ptr<sandbox::spi::SandboxBackend> {
-    auto backend = conformance::start_backend(command, file, conformance::Proof::waived, process);
+  return [command, file, process]() -> std::shared_ptr<sandbox::spi::SandboxBackend> {
+    auto backend = conformance::start_backend(command, *file, conformance::Proof::waived, process);
     if (!backend.ok()) throw std::runtime_error(backend.error().message());
     return std::move(backend).value();
   };
@@ -247,7 +248,8 @@ core::Result<conformance::Report> prove(const Kit& kit, const conformance::Optio
     }
     return report;
   }
-  HEDDLE_ASSIGN(const auto file, plugin::BackendFile::open(kit.backend));
+  HEDDLE_ASSIGN(auto opened, plugin::BackendFile::open(kit.backend));
+  const auto file = std::make_shared<const plugin::BackendFile>(std::move(opened));
   HEDDLE_ASSIGN(const auto command, serve_command());
   // Looked at before, so that minutes are not spent on a run whose record has no place.
   HEDDLE_TRY([&]() -> core::Result<void> {
@@ -259,8 +261,9 @@ core::Result<conformance::Report> prove(const Kit& kit, const conformance::Optio
   if (!whole) return report;
   // Every process of the backend's is gone by now; what one of them wrote for its own binary is replaced.
   HEDDLE_ASSIGN(const auto store, conformance::RecordStore::open());
-  HEDDLE_TRY(store.keep(record_of(file, report)));
-  if (!kit.record.empty()) HEDDLE_TRY(write_copy(kit.record, record_of(file, report)));
+  const conformance::Record record = record_of(*file, report);
+  HEDDLE_TRY(store.keep(record));
+  if (!kit.record.empty()) HEDDLE_TRY(write_copy(kit.record, record));
   return report;
 }
 

@@ -6,6 +6,7 @@ set -euo pipefail
 build=$1 cmake=$2
 shift 2
 options=("$@")
+source=$(realpath -- "$(dirname "${BASH_SOURCE[0]}")/../..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$cmake" --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log" || { cat "$scratch/install.log" >&2; exit 1; }
@@ -79,10 +80,11 @@ library=$(find "$scratch/prefix" -name 'libheddle_sandbox_spi.so.1' | head -1)
 cp -L "$library" b/vendor/libother.so
 broken 'brings no copy of it' b
 rm -r b/vendor
-copies() {  # copies LINKED SOURCE: the demo with a part of Heddle's in it
+copies() {  # copies LINKED COMPILED SOURCE: the demo with a part of Heddle's in it
   cp -r demo "$scratch/copies"
-  sed -i "s/PRIVATE heddle::sandbox_spi)/PRIVATE $1)/" "$scratch/copies/CMakeLists.txt"
-  printf '%s\n' "$2" >>"$scratch/copies/src/backend.cc"
+  sed -i "s/PRIVATE heddle::sandbox_spi)/PRIVATE $1)/; s|MODULE src/backend.cc|MODULE src/backend.cc $2|" \
+    "$scratch/copies/CMakeLists.txt"
+  printf '%s\n' "$3" >>"$scratch/copies/src/backend.cc"
   "$cmake" "${options[@]}" -S "$scratch/copies" -B "$scratch/c" >/dev/null
   "$cmake" --build "$scratch/c" >/dev/null
   broken 'brings no copy of it' "$scratch/c/demo.so"
@@ -90,9 +92,13 @@ copies() {  # copies LINKED SOURCE: the demo with a part of Heddle's in it
   broken 'brings no copy of it' "$scratch/c/demo.so"
   rm -r "$scratch/copies" "$scratch/c"
 }
-copies 'heddle::sandbox_spi heddle::core' '#include "heddle/core/text.h"
+copies 'heddle::sandbox_spi heddle::core' '' '#include "heddle/core/text.h"
 bool used(const char* text) { return heddle::core::valid_utf8(text); }
 __attribute__((visibility("default"))) bool (*keep)(const char*) = used;'
+# The same without a symbol that tells: one source of the interface, its names hidden.
+cp "$source"/src/sandbox/spi/{pending.cc,event.cc,event.h} "$scratch/"
+sed -i '1i#include "heddle/sandbox/spi/version.h"\n#undef HEDDLE_SPI_EXPORT\n#define HEDDLE_SPI_EXPORT' "$scratch/pending.cc"
+copies 'heddle::sandbox_spi' "$scratch/pending.cc $scratch/event.cc" ''
 broken 'exports one backend' "$(echo "$scratch"/prefix/lib*/libheddle_sandbox_spi.so "$scratch"/prefix/lib*/*/libheddle_sandbox_spi.so |
   tr ' ' '\n' | grep -v '\*' | head -1)"
 ! heddle plugin check demo/fixtures.json 2>/dev/null || fail "a text file is no plugin"

@@ -320,6 +320,7 @@ void release_the_blocked() {
   const std::lock_guard lock(left.mutex);
   for (std::thread& thread : left.threads) thread.join();
   for (const pid_t pid : left.processes) {
+    if (::waitpid(pid, nullptr, WNOHANG) != 0) continue;  // it has ended, and the kit may have reaped it
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
   }

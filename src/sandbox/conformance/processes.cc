@@ -110,7 +110,12 @@ Adoption::Adoption() {
   for (Process& process : descendants(::getpid())) known_.insert(std::move(process));
 }
 
-Adoption::~Adoption() { ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0); }
+Adoption::~Adoption() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, before_, 0, 0, 0);
+  for (const Process& one : all()) {
+    if (one.zombie && one.parent == ::getpid()) ::waitpid(one.pid, nullptr, WNOHANG);
+  }
+}
 
 std::vector<Process> Adoption::all() const {
   std::vector<Process> found = descendants(::getpid());

@@ -32,6 +32,7 @@ class Adoption {
   Adoption();
   Adoption(const Adoption&) = delete;
   Adoption& operator=(const Adoption&) = delete;
+  /// Reaps those that were adopted and have ended.
   ~Adoption();
 
   /// What came below this process since, but for the zombies.
