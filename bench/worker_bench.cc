@@ -9,7 +9,7 @@
 #include <string>
 
 #include "heddle/engine/engine.h"
-#include "heddle/jail/supervisor.h"
+#include "heddle/guest/process.h"
 #include "heddle/sandbox/protocol/protocol.h"
 #include "heddle/sandbox/quickjs/pool.h"
 #include "heddle/wire/channel.h"
@@ -40,19 +40,11 @@ void plain_spawn(const char* program) {
   if (::waitpid(pid, &status, 0) != pid || status != 0) std::exit(1);
 }
 
-struct JailedWorker {
-  jail::Guest guest;
-  wire::Channel channel;
-};
-
-JailedWorker spawn_to_ready(jail::Supervisor& supervisor, const jail::Policy& policy, const jail::Program& program) {
-  core::FdPair ends = must(core::stream_pair());
-  wire::Channel channel = must(wire::Channel::adopt(std::move(ends.first)));
-  jail::Guest guest = must(supervisor.spawn(policy, program, {}, std::move(ends.second)));
-  const wire::Frame frame = must(channel.wait_frame(in_time()));
-  must(wire::accept_ready(must(wire::as_message(frame)), "heddle-sandbox-worker"));
-  must(guest.verify_confined());
-  return {std::move(guest), std::move(channel)};
+std::unique_ptr<guest::Process> spawn_to_ready(guest::Host& host, const jail::Policy& policy,
+                                               const jail::Program& program) {
+  std::unique_ptr<guest::Process> worker = must(guest::Process::spawn(host, policy, program));
+  must(worker->await_ready(std::chrono::seconds(30)));
+  return worker;
 }
 
 void bench_spawn(const std::string& libexec) {
@@ -60,13 +52,14 @@ void bench_spawn(const std::string& libexec) {
   Sample spawned("spawn to ready (jail and engine)");
   jail::SupervisorOptions options;
   options.program = libexec + "/heddle-supervisor";
-  jail::Supervisor supervisor = must(jail::Supervisor::start(options));
+  guest::Host host(options);
+  must(host.start());
   const jail::Policy policy = must(jail::Policy::script());
   const jail::Program program = must(jail::open_program(libexec + "/heddle-sandbox-worker"));
   for (int i = 0; i < 200; ++i) {
     floor.time([] { plain_spawn("/bin/true"); });
     const core::TimePoint before = core::Clock::now();
-    const JailedWorker worker = spawn_to_ready(supervisor, policy, program);
+    const auto worker = spawn_to_ready(host, policy, program);
     spawned.add(core::Clock::now() - before);
   }
   print_row(floor);
@@ -85,15 +78,15 @@ void bench_spawn(const std::string& libexec) {
   raw.second.reset();
   Sample socket("raw socket ping");
   Sample ping("ping of a jailed worker");
-  JailedWorker worker = spawn_to_ready(supervisor, policy, program);
+  const auto worker = spawn_to_ready(host, policy, program);
   for (std::uint32_t i = 0; i < 20'000; ++i) {
     socket.time([&] {
       char byte = 1;
       if (::write(raw.first.get(), &byte, 1) != 1 || ::read(raw.first.get(), &byte, 1) != 1) std::exit(1);
     });
     ping.time([&] {
-      worker.channel.queue(wire::ping_message(i));
-      const wire::Frame frame = must(worker.channel.wait_frame(in_time()));
+      worker->channel().queue(wire::ping_message(i));
+      const wire::Frame frame = must(worker->channel().wait_frame(in_time()));
       if (must(wire::read_pong(must(wire::as_message(frame)))) != i) std::exit(1);
     });
   }

@@ -148,6 +148,54 @@ TEST(Call, ABreachEndsTheGuest) {
   EXPECT_EQ(pool->statistics().killed, 1U);
 }
 
+// Sends `extra` after its question, and takes data within `credit`.
+class Sending final : public Exchange {
+ public:
+  Sending(std::string what, std::uint64_t credit, std::string extra = {})
+      : what_(std::move(what)), credit_(credit), extra_(std::move(extra)) {}
+  Clock ask(Process& guest, std::uint32_t call) override {
+    guest.channel().queue(wire::Message("ask").set("what", what_).set("number", call));
+    guest.channel().queue_data(extra_);
+    guest.channel().grant(credit_);
+    return Clock::opens;
+  }
+  core::Result<Heard> take(const wire::Frame& frame) override {
+    if (frame.type != wire::FrameType::data) return Heard::last;
+    data += frame.payload;
+    return Heard::more;
+  }
+  void stop(Process& /*guest*/, std::uint32_t /*call*/, std::size_t /*attempt*/) override {}
+  std::string data;
+
+ private:
+  const std::string what_;
+  const std::uint64_t credit_;
+  const std::string extra_;
+};
+
+// WIRE-2: credit that a call did not use is not the next one's.
+TEST(Call, CreditEndsWithItsCall) {
+  const auto pool = make_pool();
+  Sending granted("data", 10);
+  EXPECT_EQ(wait_end(*start_call(pool, granted)).kind, Kind::answered);
+  EXPECT_EQ(granted.data, "0123456789");
+  Sending unused("echo", 10);
+  EXPECT_EQ(wait_end(*start_call(pool, unused)).kind, Kind::answered);
+  Sending without("data", 0);
+  const CallEnd end = wait_end(*start_call(pool, without));
+  EXPECT_EQ(end.kind, Kind::lost);
+  EXPECT_EQ(end.error.code, Errc::protocol) << end.error.message();
+}
+
+// WIRE-4: a guest that answers and does not read has answered, and is asked nothing more.
+TEST(Call, AGuestThatAnswersBeforeItHasReadAllIsUnfit) {
+  const auto pool = make_pool();
+  Sending large("echo", 0, std::string(std::size_t{8} << 20, 'x'));
+  EXPECT_EQ(wait_end(*start_call(pool, large)).kind, Kind::answered);
+  EXPECT_EQ(pool->statistics().killed, 1U);
+  EXPECT_EQ(pool->statistics().alive, 0U);
+}
+
 // JAIL-13, JAIL-14
 TEST(Call, KeepsAnAccountWhereItIsWanted) {
   const auto pool = make_pool();
@@ -194,6 +242,9 @@ TEST(Call, WaitingHasALimitOfItsOwn) {
   EXPECT_EQ(end.kind, Kind::not_asked);
   EXPECT_EQ(end.error.code, Errc::timed_out);
   EXPECT_TRUE(never.calls.empty());
+  Asking nobody("echo");
+  const auto abandoned = start_call(pool, nobody);
+  EXPECT_EQ(abandoned->abandon().kind, Kind::abandoned);
   Asking next("echo");
   const auto waiting = start_call(pool, next);
   (void)busy->abandon();

@@ -59,15 +59,23 @@ TEST(Host, ReplacesASupervisorThatDied) {
 TEST(Host, SeveralThreadsGetOneReplacement) {
   const auto host = make_host();
   ASSERT_TRUE(host->start().ok());
-  kill_supervisors();
-  std::atomic<int> ready{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&] { ready += spawn_ready(*host).ok() ? 1 : 0; });
+  constexpr int kThreads = 8;
+  for (std::uint64_t life = 2; life < 12; ++life) {
+    kill_supervisors();
+    std::atomic<int> waiting{0};
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        ++waiting;
+        while (waiting < kThreads) std::this_thread::yield();
+        ready += spawn_ready(*host).ok() ? 1 : 0;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(ready.load(), kThreads);
+    EXPECT_EQ(host->started(), life);
   }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(ready.load(), 8);
-  EXPECT_EQ(host->started(), 2U);
 }
 
 // JAIL-21: one that cannot be started again is not started in a loop; each caller learns why and when; and once it can

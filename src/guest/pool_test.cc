@@ -1,7 +1,9 @@
 #include "heddle/guest/pool.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <atomic>
 #include <thread>
 
 #include "testing/world.h"
@@ -79,11 +81,14 @@ TEST(Pool, EndsGuestsThatAreIdleForTooLong) {
   EXPECT_TRUE(reaches(pool, &PoolStatistics::expired, std::uint64_t{4})) << "those that were never asked too";
   EXPECT_EQ(pool->statistics().alive, 0U);
 
-  // Control: without the option it stays.
-  const auto kept = make_pool();
-  EXPECT_EQ(call_once(kept, "echo").kind, Kind::answered);
-  std::this_thread::sleep_for(milliseconds(500));
-  EXPECT_EQ(kept->statistics().alive, 1U);
+  // Control: without the option, or before its time, it stays.
+  for (const milliseconds expiry : {milliseconds(0), milliseconds(std::chrono::hours(1))}) {
+    options.idle_expiry = expiry;
+    const auto kept = make_pool(options);
+    EXPECT_EQ(call_once(kept, "echo").kind, Kind::answered);
+    std::this_thread::sleep_for(milliseconds(300));
+    EXPECT_EQ(kept->statistics().alive, 1U);
+  }
 }
 
 // Guests that cannot start are not started for each call: after the second failure in a row the error is given at once,
@@ -104,6 +109,27 @@ TEST(Pool, BacksOffWhileNoGuestCanStart) {
   EXPECT_GE(tried, 2);
   EXPECT_LE(tried, 6) << "pauses of 0, 100, 200, 400, 800 ms";
   EXPECT_GT(refused, 0);
+}
+
+// One that started well is the end of a back-off: the next failure is a first one.
+TEST(Pool, AStartThatSucceedsEndsABackOff) {
+  PoolOptions options;
+  options.calls_per_guest = 1;
+  const auto pool = make_pool(options);
+  const auto fail_a_start = [&] {
+    Asking asking("echo");
+    const auto call = start_call(pool, asking);
+    const std::vector<pid_t> starting = test::descendants_named("heddle-test-ans");
+    for (const pid_t pid : starting) EXPECT_EQ(::kill(pid, SIGKILL), 0);
+    for (const pid_t pid : starting) EXPECT_TRUE(test::ended_within({pid}, minutes(1)));
+    return wait_end(*call).error.message();
+  };
+  EXPECT_NE(fail_a_start().find("signal 9"), std::string::npos);
+  EXPECT_NE(fail_a_start().find("signal 9"), std::string::npos);
+  const core::Deadline patience = core::Deadline::after(minutes(1));
+  while (call_once(pool, "echo").kind != Kind::answered) ASSERT_FALSE(patience.passed());
+  EXPECT_NE(fail_a_start().find("signal 9"), std::string::npos);
+  EXPECT_EQ(call_once(pool, "echo").kind, Kind::answered);
 }
 
 // However a start fails, whoever queued for its place gets a guest or an error.

@@ -4,8 +4,8 @@
 //   it → host   answer number         | loaded | pong
 //
 //   "echo" answers; "wrong" answers another call; "late" answers, and once more unasked; "load" takes its time and says
-//   loaded, and nothing else; "try" opens a file first; "exit" ends it; "hang" is busy for ever; "yield" is busy until
-//   SIGUSR1, and answers then
+//   loaded, and nothing else; "try" opens a file first; "data" sends ten bytes first; "exit" ends it; "hang" is busy
+//   for ever; "yield" is busy until SIGUSR1, and answers then
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -40,6 +40,7 @@ void answer(wire::Channel& channel, wire::Message message) {
     return say(channel, wire::Message("loaded"));
   }
   if (what == "exit") ::_exit(3);
+  if (what == "data") channel.queue_data("0123456789");
   if (what == "try") (void)::open("/etc/shadow", O_RDONLY | O_CLOEXEC);
   if (what == "hang" || what == "yield") be_busy_until_told(what == "hang");
   if (what == "late") say(channel, answer);
