@@ -35,7 +35,9 @@ int run() {
   const std::string script = "input.rows.filter((row) => row.id < 2)" + std::string(2'010, ' ');
   const auto backend = std::make_shared<ReadyBackend>();
   const auto scripts = std::make_shared<sandbox::MemoryScripts>();
-  const auto effect = sandbox::SandboxEffect::create(scripts, backend);
+  sandbox::SandboxEffectOptions options;
+  options.trust_backend_to_return = true;
+  const auto effect = sandbox::SandboxEffect::create(scripts, backend, options);
   if (!effect.ok()) return 1;
   const sandbox::SandboxEvalInput input{scripts->add(script), kInput, std::nullopt, {}};
   std::stop_source stop;

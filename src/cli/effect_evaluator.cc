@@ -182,6 +182,7 @@ core::Result<std::unique_ptr<Evaluator>> make_effect_evaluator(const EvaluatorNe
   sandbox::SandboxEffectOptions options;
   options.input_bytes = needs.max_input_bytes;
   options.script_bytes = needs.max_script_bytes;
+  options.trust_backend_to_return = true;
   HEDDLE_ASSIGN(auto backend, make_backend(needs, options.backend_grace));
   return std::unique_ptr<Evaluator>(std::make_unique<EffectEvaluator>(std::move(backend), options, needs.engine));
 }

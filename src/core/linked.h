@@ -1,5 +1,5 @@
-// A mark in every object file of this module, which everything else of Heddle's links: a copy is found in whatever it was
-// linked into, stripped or not (`heddle plugin check`).
+// A mark in every object file of this module, which everything else of Heddle's links: a copy is found in whatever it
+// was linked into, stripped or not (`heddle plugin check`).
 #pragma once
 
 namespace heddle::core {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "guard.h"
 #include "heddle/core/text.h"
 
 namespace heddle::sandbox {
@@ -10,6 +11,11 @@ namespace {
 bool storable(std::string_view text) {
   // At most four bytes a unit: no need to walk through megabytes.
   return text.size() <= 4 * core::kMaxGuestTextUnits && core::bound_text(text) == text;
+}
+
+effect::UntypedFailure from_text(const char* text) {
+  if (text == nullptr) return backend_failed("it threw something that has no text");
+  return storable(text) ? effect::untyped(text) : backend_failed(text);
 }
 
 }  // namespace
@@ -24,11 +30,16 @@ effect::UntypedFailure from_exception(const std::exception_ptr& thrown) {
     std::rethrow_exception(thrown);
   } catch (const effect::TypedFailure& typed) {
     failure = backend_failed(typed.message);
+  } catch (const BackendBroke& broke) {
+    return backend_failed(broke.what());
   } catch (const std::exception& error) {
-    const std::string_view text = error.what();
-    failure = storable(text) ? effect::untyped(text) : backend_failed(text);
+    failure = from_text(error.what());
+  } catch (const std::string& text) {
+    failure = from_text(text.c_str());
+  } catch (const char* text) {
+    failure = from_text(text);
   } catch (...) {
-    failure = backend_failed("it threw something that has no text");
+    failure = from_text(nullptr);
   }
   failure.retry = effect::Retry::yes;
   failure.cause = thrown;

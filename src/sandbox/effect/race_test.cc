@@ -26,6 +26,7 @@ using std::chrono::milliseconds;
 struct RaceBench {
   explicit RaceBench(std::shared_ptr<spi::SandboxBackend> backend, milliseconds grace = milliseconds(60'000)) {
     SandboxEffectOptions options;
+    options.trust_backend_to_return = true;  // the race itself; without trust a guard is between: guard_test.cc
     options.backend_grace = grace;
     options.wall_clock = milliseconds(1);
     effect = SandboxEffect::create(scripts, std::move(backend), options).value();

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "foreign.h"
+#include "guard.h"
 #include "heddle/core/text.h"
 #include "heddle/effect/schema/json_text.h"
 #include "heddle/effect/schema/shape.h"
@@ -288,6 +289,12 @@ core::Result<std::unique_ptr<SandboxEffect>> SandboxEffect::create(std::shared_p
   if (auto why = bad_limits(limits_of({}, options))) return refused(*why);
   if (options.script_bytes == 0) return refused("script_bytes must be above zero");
 
+  if (!options.trust_backend_to_return) {
+    if (options.backend_threads == 0 || options.backend_call_wait.count() <= 0) {
+      return refused("backend_threads and backend_call_wait must be above zero");
+    }
+    backend = std::make_shared<GuardedBackend>(std::move(backend), options.backend_threads, options.backend_call_wait);
+  }
   spi::Capabilities capabilities;
   try {
     capabilities = backend->capabilities();
@@ -313,6 +320,25 @@ SandboxEffect::SandboxEffect(std::shared_ptr<ScriptReader> scripts, std::shared_
       capabilities_(std::move(capabilities)) {}
 
 SandboxEffect::~SandboxEffect() = default;
+
+void SandboxEffect::warm() const noexcept {
+  try {
+    backend_->warm();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): advice
+  }
+}
+
+core::Result<void> SandboxEffect::close() const {
+  try {
+    backend_->close();
+    return {};
+  } catch (const BackendBroke& broke) {
+    return core::make_error(core::Errc::timed_out, "close a sandbox backend", core::bound_text(broke.what()));
+  } catch (...) {
+    const std::string why = from_exception(std::current_exception()).message;
+    return core::make_error(core::Errc::system, "close a sandbox backend", why);
+  }
+}
 
 Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
                               effect::Witness* witness) const {

@@ -30,10 +30,10 @@ struct Fixtures {
   std::string rich_built;             ///< V, as JSON: unicode, escapes, integers past 2^31, nesting
   std::vector<Probe> network_probes;  ///< each tries to connect to what listens at `input`.host and `input`.port, and
                                       ///< gives the names of the network facilities that it found: [] when none
-  std::vector<Probe> escape_probes;  ///< each gives the names of what it reached of the host: [] when nothing
-  std::string stateful;              ///< gives false and leaves a mark; true when it finds the mark
-  std::string throws_vast;           ///< throws an error whose message begins with a lone surrogate, where the language
-                                     ///< has one, and goes on for 100 000 characters
+  std::vector<Probe> escape_probes;   ///< each gives the names of what it reached of the host: [] when nothing
+  std::string stateful;               ///< gives false and leaves a mark; true when it finds the mark
+  std::string throws_vast;  ///< throws an error whose message begins with a lone surrogate, where the language
+                            ///< has one, and goes on for 100 000 characters
 };
 
 /// The kit's own, for language "javascript".

@@ -24,6 +24,13 @@ struct SandboxEffectOptions {
   bool allow_network = false;             ///< scripts may reach a network (the backend says how much of it)
   bool allow_reused_environment = false;  ///< a script may see what an earlier run, of whoever's, left behind
 
+  /// Vouches that every call of the backend and of its handles returns at once, destructors and callbacks on a stop
+  /// included, as the ready-made backends' do: they are then made on the caller's thread. Without it they are made on
+  /// threads of a bounded set, and one that does not come back keeps no caller (SBX-24).
+  bool trust_backend_to_return = false;
+  std::size_t backend_threads = 64;  ///< without that trust: runs at once; further ones wait for a thread
+  std::chrono::milliseconds backend_call_wait{10'000};  ///< without it: capabilities() and close() have failed then
+
   /// What a backend may take beyond the script's own clock (cold start, queueing, a hard kill). Finite, zero or more.
   std::chrono::milliseconds backend_grace{60'000};
 
@@ -71,7 +78,7 @@ class SandboxRun {
   std::optional<Reply> reply_;
 };
 
-/// Thread-safe. Does not close the backend: whoever made it does.
+/// Thread-safe.
 class SandboxEffect final : public effect::Effect {
  public:
   using Reply = SandboxRun::Reply;
@@ -97,6 +104,11 @@ class SandboxEffect final : public effect::Effect {
   /// null.
   [[nodiscard]] std::unique_ptr<SandboxRun> start(const SandboxEvalInput& input,
                                                   core::Deadline deadline = core::Deadline::never()) const;
+
+  /// Tells the backend that runs are about to come. Advice: what fails here fails again in the run that needs it.
+  void warm() const noexcept;
+  /// Closes the backend, for a host whose it is: nothing else here does. An error when it throws or does not return.
+  [[nodiscard]] core::Result<void> close() const;
 
   [[nodiscard]] const spi::Capabilities& capabilities() const noexcept { return capabilities_; }
 

@@ -3,6 +3,10 @@
 // An evaluation is a handle: a descriptor to poll(2), an outcome to take, a destructor that gives up. Whoever runs one
 // waits for its outcome, for a stop and for a deadline in one poll, so that no race needs a thread. Make handles with
 // pending() or ready() (pending.h), or with BlockingBackend (blocking.h) where the engine can only block.
+//
+// Calls must return promptly. A host that was not told to trust that makes each of them on a thread of its own, so that
+// one which blocks costs a run and a thread, not the host; destructors and callbacks on a stop too. They must not
+// throw.
 #pragma once
 
 #include <memory>
