@@ -1,12 +1,8 @@
 #include "heddle/cli/effect_evaluator.h"
 
 #include <fmt/format.h>
-#include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -28,7 +24,8 @@ class OneScript final : public sandbox::ScriptReader {
   explicit OneScript(std::string script) : script_(std::move(script)), address_(effect::ContentAddress::of(script_)) {}
   [[nodiscard]] const std::string& script() const { return script_; }
   [[nodiscard]] const effect::ContentAddress& address() const { return address_; }
-  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes) override {
+  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes,
+                                               const Wait& /*wait*/) override {
     if (script_.size() <= max_bytes) return script_;
     return core::make_error(core::Errc::too_large, "read a script", address.text());
   }
@@ -122,13 +119,14 @@ class EffectEvaluator final : public Evaluator {
     auto facts = std::make_shared<quickjs::RunFacts>();
     const bool in_process = engine_ == EngineKind::in_process;
     const quickjs::RunSettings settings{request.limits.output_bytes, request.explain && !in_process};
+    sandbox::SandboxEffectOptions options = options_;
+    options.wall_clock = request.limits.wall_clock;
+    options.memory_bytes = request.limits.memory_bytes;
+    options.output_bytes = request.limits.output_bytes;
     // An effect a run: it is the backend's settings that differ, and a backend is an effect's for life.
     HEDDLE_ASSIGN(const auto effect,
-                  SandboxEffect::create(script_, std::make_shared<OneRunBackend>(backend_, settings, facts), options_));
-    sandbox::SandboxEvalInput input{script_->address(), std::move(request.input_json), std::nullopt, {}};
-    input.limits.wall_clock = request.limits.wall_clock;
-    input.limits.memory_bytes = request.limits.memory_bytes;
-    input.limits.output_bytes = request.limits.output_bytes;
+                  SandboxEffect::create(script_, std::make_shared<OneRunBackend>(backend_, settings, facts), options));
+    const sandbox::SandboxEvalInput input{script_->address(), std::move(request.input_json), std::nullopt, {}};
     std::optional<quickjs::Explanation> explanation;
     if (request.explain && in_process) explanation = in_process_explanation(request.limits);
     return std::unique_ptr<Evaluation>(
@@ -166,17 +164,6 @@ core::Result<std::shared_ptr<quickjs::Backend>> make_backend(const EvaluatorNeed
 }
 
 }  // namespace
-
-std::string helper_folder() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0 || static_cast<std::size_t>(length) == path.size()) return HEDDLE_LIBEXEC_FOLDER;
-  std::string folder(path.data(), static_cast<std::size_t>(length));
-  for (int up = 0; up < 2; ++up) folder.erase(std::min(folder.size(), folder.rfind('/')));
-  folder += "/libexec/heddle";
-  struct stat status = {};
-  return ::stat(folder.c_str(), &status) == 0 ? folder : HEDDLE_LIBEXEC_FOLDER;
-}
 
 core::Result<std::unique_ptr<Evaluator>> make_effect_evaluator(const EvaluatorNeeds& needs) {
   sandbox::SandboxEffectOptions options;

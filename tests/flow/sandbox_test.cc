@@ -10,7 +10,9 @@
 #include "heddle/effect/runtime/policy.h"
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/memory/memory.h"
+#include "heddle/sandbox/eval/flow.h"
 #include "heddle/sandbox/eval/sandbox_eval.h"
+#include "tests/support/processes.h"
 
 namespace heddle::effect {
 namespace {
@@ -23,7 +25,8 @@ class SandboxFlow : public ::testing::Test {
   SandboxFlow() : store_(journal::open_memory()), scripts_(std::make_shared<sandbox::MemoryScripts>()) {}
 
   void make(std::shared_ptr<const Authorizer> authorizer,
-            const std::string& worker = HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker") {
+            const std::string& worker = HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker",
+            sandbox::Start worker_start = sandbox::Start::warm) {
     runtime_ =
         EffectRuntime::create({std::move(authorizer), Scheduler::create().value(), std::make_shared<Meter>(), store_})
             .value();
@@ -31,6 +34,8 @@ class SandboxFlow : public ::testing::Test {
     options.workers.pool.supervisor_path = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
     options.workers.pool.worker_path = worker;
     options.workers.pool.workers = 2;
+    options.effect.wall_clock = 30s;
+    options.start = worker_start;
     const auto added = sandbox::register_sandbox_eval(*runtime_, scripts_, std::move(options));
     ASSERT_TRUE(added.ok()) << added.error().message();
   }
@@ -83,6 +88,84 @@ TEST_F(SandboxFlow, RunsScripts) {
   EXPECT_EQ(core::json_word(*annotations, "script"), ContentAddress::of("input.reduce((a, b) => a + b)").text());
 }
 
+// SBX-22: a flow asks without JSON by hand, and reads failures back; an input that is not JSON has its channel, and a
+// replay is the same.
+TEST_F(SandboxFlow, AsksByTheTypedHelper) {
+  make();
+  const auto code = [&](Flow& flow) -> Text {
+    sandbox::SandboxEvalInput input{scripts_->add("input.a + 1"), R"({"a":41})", R"({"type":"number"})", {}};
+    const Text sum = sandbox::sandbox_eval(flow, input);
+    input.shape_json = R"({"type":"string"})";
+    EXPECT_EQ(sandbox::from_typed(sandbox::sandbox_eval(flow, input).typed())->channel,
+              sandbox::Channel::shape_mismatch);
+    input.shape_json.reset();
+    input.limits.output_bytes = 1;
+    EXPECT_EQ(sandbox::from_typed(sandbox::sandbox_eval(flow, input).typed())->limit, sandbox::Limit::output);
+    for (const std::string& bad : {std::string("NaN"), std::string("1e999"), std::string("{\"a\":")}) {
+      input.input_json = bad;
+      EXPECT_EQ(sandbox::sandbox_eval(flow, input).typed().channel, "inputNotSerializable") << bad;
+    }
+    for (const std::size_t depth : {std::size_t{1001}, std::size_t{100'000}}) {
+      input.input_json = std::string(depth, '[') + std::string(depth, ']');
+      EXPECT_EQ(sandbox::sandbox_eval(flow, input).typed().channel, "inputTooLarge") << depth;
+    }
+    return sum;
+  };
+  const FlowRun first = run("f", [&](Flow& flow) -> Text {
+    EXPECT_EQ(code(flow).value(), "42");
+    return untyped("not yet", Retry::yes);
+  });
+  EXPECT_EQ(first.ran, 4U);
+  const FlowRun again = run("f", code);
+  EXPECT_EQ(again.reply.value(), "42");
+  EXPECT_EQ(again.replayed, 4U);
+}
+
+// SBX-9: the ready-made effect waits for as long as its pool may need: cold start, a liveness wait for each worker that
+// may be asked, and a hard kill.
+TEST_F(SandboxFlow, HasTheGraceOfItsPool) {
+  sandbox::SandboxEvalOptions options;
+  options.workers.pool.supervisor_path = HEDDLE_LIBEXEC_DIR "/heddle-supervisor";
+  options.workers.pool.worker_path = HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker";
+  options.workers.pool.workers = 2;
+  options.start = sandbox::Start::cold;
+  const auto left = [&] {
+    const auto effect = sandbox::make_sandbox_eval(scripts_, options).value();
+    return effect->start({scripts_->add("1"), "null", {}, {}})->deadline().when() - core::Clock::now();
+  };
+  EXPECT_LE(left(), 63s) << "the control: a minute, and the wall clock";
+  options.workers.pool.cold_start = 1h;
+  EXPECT_GT(left(), 1h);
+  options.workers.pool.cold_start = 1s;
+  options.workers.pool.liveness_wait = 10min;
+  EXPECT_GT(left(), 40min) << "two workers, and as many new ones as are tried";
+}
+
+// SBX-1: the ready-made effect starts its workers before the first run, unless told not to.
+TEST_F(SandboxFlow, IsWarm) {
+  const std::string worker = "heddle-sandbox-";
+  make(anybody(), HEDDLE_LIBEXEC_DIR "/heddle-sandbox-worker", sandbox::Start::cold);
+  EXPECT_TRUE(test::descendants_named(worker).empty()) << "the control";
+  make();
+  const auto end = core::Deadline::after(60s);
+  while (test::descendants_named(worker).size() < 2 && !end.passed()) std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(test::descendants_named(worker).size(), 2U);
+}
+
+// SBX-29: what a pool can never do is a mistake of the host's, and is not tried again.
+TEST_F(SandboxFlow, DoesNotRetryALimitBelowTheEngines) {
+  make();
+  AskOptions options;
+  options.attempts = 5;
+  const FlowRun ended = run("f", [&](Flow& flow) -> Text {
+    EXPECT_TRUE(flow.ask("sandboxEval", script("1")).ok()) << "the control";
+    return flow.ask("sandboxEval", script("1", R"("limits":{"memoryBytes":1000})"), options);
+  });
+  EXPECT_NE(ended.reply.untyped().message.find("a memory limit below"), std::string::npos);
+  EXPECT_EQ(ended.reply.untyped().retry, Retry::no);
+  EXPECT_EQ(state("f", "2").attempts, 1U);
+}
+
 // EFF-3: a policy that knows scripts lets no other one run.
 TEST_F(SandboxFlow, AllowsKnownScriptsAlone) {
   const std::string known = "input.length";
@@ -111,7 +194,7 @@ TEST_F(SandboxFlow, EndsScriptsThatDoNotStop) {
     const std::string& id = entry.first;
     const std::string& loop = entry.second;
     std::stop_source stop;
-    const auto code = [&, first = script(loop, R"("limits":{"wallClockMs":3600000})")](Flow& flow) -> Text {
+    const auto code = [&, first = script(loop, R"("input":null)")](Flow& flow) -> Text {
       return flow.ask("sandboxEval", first);
     };
     std::thread stopper([&] {
@@ -146,7 +229,7 @@ TEST_F(SandboxFlow, RecordsWhatTheKernelRefused) {
   ASSERT_EQ(count("control", journal::Kind::jail_applied).size(), 1U);
   EXPECT_NE(count("control", journal::Kind::jail_applied)[0].body->text.find("andlock"), std::string::npos);
 
-  make(anybody(), HEDDLE_ROGUES_DIR "/heddle-rogue-none");
+  make(anybody(), HEDDLE_ROGUES_DIR "/heddle-rogue-none", sandbox::Start::cold);
   AskOptions options;
   options.attempts = 3;
   const FlowRun tried = run("rogue", [&](Flow& flow) -> Text {

@@ -64,7 +64,8 @@ std::optional<core::Error> malformed(const Invocation& invocation) {
   if (invocation.input_json.size() > journal::kMaxBodyBytes) {
     return cannot(Errc::too_large, invocation.effect, "its input is over 64 MiB");
   }
-  if (!core::is_json(invocation.input_json)) return cannot(Errc::malformed, invocation.effect, "its input is not JSON");
+  if (!core::is_json(invocation.input_json, journal::kMaxFactDepth))
+    return cannot(Errc::malformed, invocation.effect, "its input is not JSON");
   return std::nullopt;
 }
 

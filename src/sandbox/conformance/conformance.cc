@@ -89,6 +89,8 @@ SandboxEffectOptions effect_options(const spi::Capabilities& declared, const Opt
   SandboxEffectOptions effect;
   effect.allow_network = declared.network != spi::Network::none;
   effect.allow_reused_environment = !declared.fresh_per_run;
+  effect.wall_clock = kMaxWallClock;  // what a case may ask for
+  effect.memory_bytes = options.memory_bytes;
   effect.trust_backend_to_return = true;            // a call that does not come back is the case's to find
   effect.backend_grace = options.case_timeout / 2;  // what never settles is told by the case, not by its time-out
   return effect;

@@ -31,6 +31,9 @@ TEST(Scaffold, WritesThePackage) {
     EXPECT_NE(readme.find(item), std::string::npos) << item;
   }
   EXPECT_EQ(parse_fixtures(text_of(files, "fixtures.json")).value().language, "my-box-words");
+  // The longest name makes the longest language that the effect takes.
+  const auto longest = scaffold_files(std::string(58, 'a')).value();
+  EXPECT_EQ(parse_fixtures(text_of(longest, "fixtures.json")).value().language.size(), 64U);
   for (const ScaffoldFile& file : files) EXPECT_EQ(file.text.find("@NAME@"), std::string::npos) << file.path;
 }
 

@@ -1,5 +1,6 @@
 #include "heddle/sandbox/effect/channels.h"
 
+#include <algorithm>
 #include <array>
 
 #include "heddle/effect/schema/json_text.h"
@@ -48,6 +49,23 @@ effect::TypedFailure to_typed(const SandboxFailure& failure) {
   }
   detail += "}";
   return {std::string(channel_name(failure.channel)), std::move(detail), failure.message};
+}
+
+std::optional<SandboxFailure> from_typed(const effect::TypedFailure& failure) {
+  const auto channel = std::find(kChannelNames.begin(), kChannelNames.end(), failure.channel);
+  const bool readable = core::is_json_object(failure.detail_json);
+  if (channel == kChannelNames.end() || !readable) return std::nullopt;
+  SandboxFailure found;
+  found.channel = static_cast<Channel>(channel - kChannelNames.begin());
+  found.message = failure.message;
+  if (const auto name = core::json_member(failure.detail_json, "name")) found.name = core::unquote_json(*name);
+  if (found.channel == Channel::limit_exceeded) {
+    const auto kind = core::json_word(failure.detail_json, "kind");
+    const auto limit = std::find(kLimitNames.begin(), kLimitNames.end(), kind.value_or(""));
+    if (limit == kLimitNames.end()) return std::nullopt;
+    found.limit = static_cast<Limit>(limit - kLimitNames.begin());
+  }
+  return found;
 }
 
 }  // namespace heddle::sandbox

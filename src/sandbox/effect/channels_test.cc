@@ -67,5 +67,26 @@ TEST(OutcomeTable, HasOneRowForEachOutcome) {
   EXPECT_EQ(row_of(spi::Outcome()), nullptr);
 }
 
+// SBX-21, SBX-22: a flow reads back what was recorded.
+TEST(Channels, ComeBackFromWhatIsRecorded) {
+  SandboxFailure failure;
+  failure.name = "Range\"Error";
+  failure.message = "no\n\u00e9";
+  auto again = from_typed(to_typed(failure)).value();
+  EXPECT_EQ(again.channel, Channel::script_error);
+  EXPECT_EQ(again.name, failure.name);
+  EXPECT_EQ(again.message, failure.message);
+  failure.name.reset();
+  EXPECT_FALSE(from_typed(to_typed(failure))->name);
+  for (const Limit limit : {Limit::cpu, Limit::memory, Limit::wall_clock, Limit::output}) {
+    failure.channel = Channel::limit_exceeded;
+    failure.limit = limit;
+    EXPECT_EQ(from_typed(to_typed(failure))->limit, limit);
+  }
+  EXPECT_FALSE(from_typed({"limitExceeded", R"({"kind":"none"})", ""}));
+  EXPECT_FALSE(from_typed({"effectDenied", "{}", ""}));
+  EXPECT_FALSE(from_typed({"scriptError", "no JSON", ""}));
+}
+
 }  // namespace
 }  // namespace heddle::sandbox

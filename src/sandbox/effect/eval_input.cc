@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "heddle/core/json.h"
 #include "heddle/effect/schema/json_text.h"
 
 namespace heddle::sandbox {
@@ -61,17 +62,29 @@ core::Result<effect::ContentAddress> read_script(std::string_view json) {
 }  // namespace
 
 core::Result<SandboxEvalInput> SandboxEvalInput::parse(std::string_view json) {
-  auto members = split_object(json);
+  // The input is only cut out: what is wrong with it has a channel of its own.
+  if (const auto fault = core::check_json(json)) return malformed(fault->message);
+  if (!core::is_json_object(json, core::kAnyJsonDepth)) return malformed("it is no object");
+  std::string rest = "{";
+  std::optional<std::string_view> raw_input;
+  core::JsonMembers all(json);
+  while (const auto member = all.next()) {
+    if (core::unquote_json(member->name) == "input") {
+      if (raw_input) return malformed("input is named twice");
+      raw_input = member->value;
+    } else {
+      if (rest.size() > 1) rest += ',';
+      rest.append(member->name).append(1, ':').append(member->value);
+    }
+  }
+  auto members = split_object(rest + '}');
   if (!members.ok()) return malformed(members.error().context);
   std::optional<effect::ContentAddress> script;
   std::optional<std::string> shape;
-  std::string input = "null";
   EvalLimits limits;
   for (JsonMember& member : members.value()) {
     if (member.name == "script") {
       HEDDLE_ASSIGN(script, read_script(member.value));
-    } else if (member.name == "input") {
-      input = std::move(member.value);
     } else if (member.name == "shape") {
       shape = std::move(member.value);
     } else if (member.name == "limits") {
@@ -81,7 +94,23 @@ core::Result<SandboxEvalInput> SandboxEvalInput::parse(std::string_view json) {
     }
   }
   if (!script) return malformed("script is missing: the content address of a script");
-  return SandboxEvalInput{*script, std::move(input), std::move(shape), limits};
+  return SandboxEvalInput{*script, std::string(raw_input.value_or("null")), std::move(shape), limits};
+}
+
+std::string SandboxEvalInput::to_json() const {
+  std::string text = "{\"script\":\"" + script.text() + "\",\"input\":" + input_json;
+  if (shape_json) text += ",\"shape\":" + *shape_json;
+  std::string asked;
+  const auto ask = [&asked](std::string_view name, std::optional<std::uint64_t> value) {
+    if (!value) return;
+    asked += (asked.empty() ? "\"" : ",\"") + std::string(name) + "\":" + std::to_string(*value);
+  };
+  if (limits.wall_clock) ask("wallClockMs", static_cast<std::uint64_t>(limits.wall_clock->count()));
+  ask("memoryBytes", limits.memory_bytes);
+  ask("inputBytes", limits.input_bytes);
+  ask("outputBytes", limits.output_bytes);
+  if (!asked.empty()) text += ",\"limits\":{" + asked + "}";
+  return text + "}";
 }
 
 }  // namespace heddle::sandbox

@@ -35,10 +35,13 @@ class FakeBackend final : public spi::SandboxBackend {
     return evaluate_(std::move(request));
   }
 
+  void warm() override { ++warmed; }
+
   spi::Capabilities& edit() { return capabilities_; }
 
   mutable std::atomic<int> capability_reads{0};
   std::atomic<int> runs{0};
+  std::atomic<int> warmed{0};
 
  private:
   Evaluate evaluate_;

@@ -125,7 +125,7 @@ struct StuckBench {
   explicit StuckBench(Where where, std::size_t threads = 4) {
     SandboxEffectOptions options;
     options.backend_grace = milliseconds(0);
-    options.wall_clock = milliseconds(200);
+    options.wall_clock = std::chrono::hours(1);
     options.backend_threads = threads;
     options.backend_call_wait = milliseconds(where == Where::close ? 200 : 60'000);
     effect = SandboxEffect::create(scripts, std::make_shared<StuckBackend>(where, gate), options).value();
@@ -176,7 +176,9 @@ TEST(Guard, AStopEndsARunWhoseCallsBlock) {
 // SBX-24: nor does a program with a poll loop of its own wait in start() or take().
 TEST(Guard, APolledRunDoesNotWait) {
   StuckBench bench(Where::evaluate);
-  const auto run = bench.effect->start({bench.scripts->add("script"), "null", {}, {}});
+  SandboxEvalInput input{bench.scripts->add("script"), "null", {}, {}};
+  input.limits.wall_clock = milliseconds(200);
+  const auto run = bench.effect->start(input);
   EXPECT_FALSE(run->take());
   pollfd entry{run->ready_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&entry, 1, run->deadline().poll_ms()), 0);

@@ -1,5 +1,6 @@
 #include "heddle/sandbox/effect/sandbox_effect.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -73,10 +74,16 @@ std::optional<std::string> bad_limits(const Limits& limits) {
   return std::nullopt;
 }
 
+// A call lowers what the host allows, and never raises it (SBX-12).
+template <class Value>
+Value lowered(const std::optional<Value>& asked, Value most) {
+  return std::min(asked.value_or(most), most);
+}
+
 Limits limits_of(const EvalLimits& asked, const SandboxEffectOptions& options) {
-  return {{asked.wall_clock.value_or(options.wall_clock), asked.memory_bytes.value_or(options.memory_bytes)},
-          asked.input_bytes.value_or(options.input_bytes),
-          asked.output_bytes.value_or(options.output_bytes)};
+  return {{lowered(asked.wall_clock, options.wall_clock), lowered(asked.memory_bytes, options.memory_bytes)},
+          lowered(asked.input_bytes, options.input_bytes),
+          lowered(asked.output_bytes, options.output_bytes)};
 }
 
 std::optional<std::string> bad_capabilities(const spi::Capabilities& capabilities) {
@@ -104,17 +111,19 @@ std::optional<std::string> bad_capabilities(const spi::Capabilities& capabilitie
 }
 
 // Fetched bytes are somebody else's until they have the address.
-effect::Reply<std::string> fetch(ScriptReader& scripts, const effect::ContentAddress& address, std::size_t max_bytes) {
+effect::Reply<std::string> fetch(ScriptReader& scripts, const effect::ContentAddress& address, std::size_t max_bytes,
+                                 const ScriptReader::Wait& wait) {
   std::string script;
   try {
-    auto fetched = scripts.read(address, max_bytes);
+    auto fetched = scripts.read(address, max_bytes, wait);
     if (!fetched.ok()) {
+      if (fetched.error().code == core::Errc::cancelled && wait.stop.stop_requested()) return cancelled();
       const bool known = fetched.error().code == core::Errc::not_found || fetched.error().code == core::Errc::too_large;
       return effect::untyped(fetched.error(), known ? Retry::no : Retry::yes);
     }
     script = std::move(fetched).value();
   } catch (...) {
-    return from_exception(std::current_exception());
+    return from_exception(std::current_exception(), "sandbox: the script reader failed: ");
   }
   if (effect::ContentAddress::of(script) != address) {
     return effect::untyped("sandbox: the script that was fetched as " + address.text() +
@@ -124,12 +133,15 @@ effect::Reply<std::string> fetch(ScriptReader& scripts, const effect::ContentAdd
   return script;
 }
 
+// More is as good as for ever, and would overflow the clock's type.
+constexpr std::chrono::milliseconds kLongestGrace = std::chrono::years(100);
+
 // How long a backend and the check of what it gave are waited for, and whose deadline that is.
 struct Patience {
   Patience(const Limits& limits, const SandboxEffectOptions& options, std::stop_token callers_stop,
            core::Deadline callers)
       : stop(std::move(callers_stop)),
-        own(limits.run.wall_clock + options.backend_grace),
+        own(limits.run.wall_clock + std::min(options.backend_grace, kLongestGrace)),
         deadline(core::Deadline::after(own)) {
     callers_first = callers.when() < deadline.when();
     if (callers_first) deadline = callers;
@@ -249,7 +261,9 @@ std::variant<CheckedCall, Reply> check(const SandboxEvalInput& input, ScriptRead
     return on(Channel::input_too_large, bytes_over("input", limits.input_bytes));
   }
 
-  auto script = fetch(scripts, input.script, options.script_bytes);
+  const ScriptReader::Wait wait{stop, Patience(limits, options, stop, deadline).deadline};
+  auto script = fetch(scripts, input.script, options.script_bytes, wait);
+  if (script.is_cancelled()) return cancelled();
   if (!script.ok()) return std::move(script).untyped();
   return CheckedCall{limits, Patience(limits, options, stop, deadline), std::move(shape), std::move(script).value(),
                      std::move(value.text)};
@@ -282,9 +296,8 @@ core::Result<std::unique_ptr<SandboxEffect>> SandboxEffect::create(std::shared_p
                                                                    std::shared_ptr<spi::SandboxBackend> backend,
                                                                    SandboxEffectOptions options) {
   if (scripts == nullptr || backend == nullptr) return refused("scripts and backend must be given");
-  if (options.backend_grace.count() < 0 || options.backend_grace > kMaxWallClock) {
-    return refused("backend_grace must be finite, zero or more, and at most " + std::to_string(kMaxWallClock.count()) +
-                   " hours");
+  if (options.backend_grace.count() < 0 || options.backend_grace == std::chrono::milliseconds::max()) {
+    return refused("backend_grace must be finite, zero or more");
   }
   if (auto why = bad_limits(limits_of({}, options))) return refused(*why);
   if (options.script_bytes == 0) return refused("script_bytes must be above zero");

@@ -260,13 +260,12 @@ TEST(SandboxEffect, ChecksTheInputFirst) {
 // SBX-12: limits that cannot be are the caller's mistake, not a channel.
 TEST(SandboxEffect, RefusesImpossibleLimits) {
   const Bench bench(answering(Outcome::ok("1")));
-  for (int which = 0; which < 5; ++which) {
+  for (int which = 0; which < 4; ++which) {
     SandboxEvalInput input = bench.input();
     if (which == 0) input.limits.wall_clock = std::chrono::milliseconds(0);
-    if (which == 1) input.limits.wall_clock = std::chrono::milliseconds::max();
-    if (which == 2) input.limits.memory_bytes = 0;
-    if (which == 3) input.limits.output_bytes = 0;
-    if (which == 4) input.shape_json = R"({"type":"nonsense"})";
+    if (which == 1) input.limits.memory_bytes = 0;
+    if (which == 2) input.limits.output_bytes = 0;
+    if (which == 3) input.shape_json = R"({"type":"nonsense"})";
     EXPECT_TRUE(bench.effect->evaluate(input).is_untyped()) << which;
   }
   EXPECT_EQ(bench.backend->runs, 0);
@@ -274,10 +273,15 @@ TEST(SandboxEffect, RefusesImpossibleLimits) {
 
 class LyingReader final : public ScriptReader {
  public:
-  enum class Lie { other_bytes, not_utf8, exception, error };
+  enum class Lie { other_bytes, not_utf8, exception, error, patience };
   explicit LyingReader(Lie lie) : lie_(lie) {}
-  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& /*address*/,
-                                               std::size_t /*max*/) override {
+  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& /*address*/, std::size_t /*max*/,
+                                               const Wait& wait) override {
+    EXPECT_FALSE(wait.deadline.is_never());
+    if (lie_ == Lie::patience) {
+      while (!wait.stop.stop_requested() && !wait.deadline.passed()) std::this_thread::yield();
+      return core::make_error(wait.stop.stop_requested() ? core::Errc::cancelled : core::Errc::timed_out, "read", "");
+    }
     if (lie_ == Lie::exception) throw Odd("store is down");
     if (lie_ == Lie::error) return core::system_error(5, "read", "disk");
     return std::string(lie_ == Lie::not_utf8 ? "\xFF" : "other");
@@ -298,9 +302,96 @@ TEST(SandboxEffect, VerifiesTheScript) {
   EXPECT_NE(run(LyingReader::Lie::other_bytes).untyped().message.find("does not have that content address"),
             std::string::npos);
   EXPECT_NE(run(LyingReader::Lie::not_utf8).untyped().message.find("is not UTF-8"), std::string::npos);
-  EXPECT_EQ(run(LyingReader::Lie::exception).untyped().message, "store is down");
+  EXPECT_EQ(run(LyingReader::Lie::exception).untyped().message, "sandbox: the script reader failed: store is down");
+  EXPECT_NE(run(LyingReader::Lie::exception).untyped().cause, nullptr);
   EXPECT_TRUE(run(LyingReader::Lie::error).is_untyped());
   EXPECT_EQ(backend->runs, 0);
+}
+
+// SBX-23: a reader that takes long is told of stop and deadline.
+TEST(SandboxEffect, TellsTheReaderOfStopAndDeadline) {
+  const auto effect =
+      SandboxEffect::create(std::make_shared<LyingReader>(LyingReader::Lie::patience), answering(Outcome::ok("1")))
+          .value();
+  const SandboxEvalInput input{effect::ContentAddress::of("script"), "1", {}, {}};
+  const auto late = effect->evaluate(input, {}, core::Deadline::after(std::chrono::milliseconds(50)));
+  EXPECT_EQ(late.untyped().error->code, core::Errc::timed_out);
+  EXPECT_EQ(late.untyped().retry, effect::Retry::yes);
+  std::stop_source stop;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request_stop();
+  });
+  EXPECT_TRUE(effect->evaluate(input, stop.get_token()).is_cancelled());
+  stopper.join();
+}
+
+// SBX-12: a call lowers the host's limits and never raises one.
+TEST(SandboxEffect, TakesTheHostsLimitsAsTheMost) {
+  spi::Request seen;
+  SandboxEffectOptions options;
+  options.wall_clock = std::chrono::milliseconds(500);
+  options.memory_bytes = 1000;
+  options.input_bytes = 10;
+  options.output_bytes = 5;
+  Bench bench(std::make_shared<FakeBackend>([&](spi::Request request) {
+                seen = std::move(request);
+                return spi::ready(Outcome::ok(seen.input_json));
+              }),
+              options);
+  SandboxEvalInput input = bench.input("[1,2]");
+  input.limits = {std::chrono::milliseconds::max(), 1U << 30U, 1U << 30U, 1U << 30U};
+  EXPECT_TRUE(bench.effect->evaluate(input).ok()) << "the control";
+  EXPECT_EQ(seen.limits.wall_clock.count(), 500);
+  EXPECT_EQ(seen.limits.memory_bytes, 1000U);
+  input.input_json = "[1,2,3]";
+  EXPECT_EQ(bench.effect->evaluate(input).typed().limit, Limit::output);
+  input.input_json = "[1,2,3,4,5]";
+  EXPECT_EQ(bench.effect->evaluate(input).typed().channel, Channel::input_too_large);
+  input.limits = {std::chrono::milliseconds(7), 8, 5, 5};
+  input.input_json = "[1,2]";
+  EXPECT_TRUE(bench.effect->evaluate(input).ok());
+  EXPECT_EQ(seen.limits.wall_clock.count(), 7);
+  EXPECT_EQ(seen.limits.memory_bytes, 8U);
+}
+
+// SBX-12, SBX-21: as an effect of a runtime's, a bad or too deep input has its channel too.
+TEST(SandboxEffect, TypesABadInputThroughARuntime) {
+  const Bench bench(answering(Outcome::ok("1")));
+  const auto channel = [&](const std::string& value) {
+    const auto reply =
+        bench.effect->execute(bench.input(value).to_json(), effect::Call{{}, core::Deadline::never(), "", nullptr});
+    return reply.is_typed() ? reply.typed().channel : std::string(reply.ok() ? "ok" : "untyped");
+  };
+  EXPECT_EQ(channel("[1]"), "ok") << "the control";
+  EXPECT_EQ(channel("1e999"), "inputNotSerializable");
+  EXPECT_EQ(channel(std::string(1001, '[') + std::string(1001, ']')), "inputTooLarge");
+  EXPECT_EQ(channel("\"" + std::string(1 << 20, 'x') + "\""), "inputTooLarge");
+}
+
+// SBX-29: what can never be had is not tried again.
+TEST(SandboxEffect, DoesNotRetryWhatCannotBe) {
+  const auto reply = Bench(std::make_shared<FakeBackend>([](const spi::Request&) -> std::unique_ptr<spi::Evaluation> {
+                       throw std::invalid_argument("a memory limit over the pool's");
+                     })).run();
+  EXPECT_EQ(reply.untyped().message, "a memory limit over the pool's");
+  EXPECT_EQ(reply.untyped().retry, effect::Retry::no);
+  EXPECT_EQ(reply.untyped().error->code, core::Errc::invalid_argument);
+  const auto other = Bench(std::make_shared<FakeBackend>([](const spi::Request&) -> std::unique_ptr<spi::Evaluation> {
+                       throw std::runtime_error("the service is down");
+                     })).run();
+  EXPECT_EQ(other.untyped().retry, effect::Retry::yes) << "the control";
+}
+
+// SBX-1, SBX-9: advice reaches the backend, and a grace that is as good as for ever does not overflow.
+TEST(SandboxEffect, WarmsAndWaitsForEver) {
+  SandboxEffectOptions options;
+  options.trust_backend_to_return = true;
+  options.backend_grace = std::chrono::milliseconds::max() / 2;
+  const Bench bench(answering(Outcome::ok("1")), options);
+  bench.effect->warm();
+  EXPECT_EQ(bench.backend->warmed, 1);
+  EXPECT_TRUE(bench.run().ok());
 }
 
 // SBX-14, SBX-15: the ceiling is on the round trip, to the byte.
@@ -368,6 +459,7 @@ TEST(SandboxEffect, HeedsStopAndDeadlineWhileItChecksTheShape) {
   });
   SandboxEffectOptions options;
   options.backend_grace = std::chrono::milliseconds(0);
+  options.wall_clock = std::chrono::hours(1);
   const Bench bench(backend, options);
   SandboxEvalInput input = bench.input("[[2]]");
   input.shape_json = R"({"type":["array","number"],"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"maximum":1})";
@@ -381,7 +473,7 @@ TEST(SandboxEffect, HeedsStopAndDeadlineWhileItChecksTheShape) {
   EXPECT_EQ(own.untyped().retry, effect::Retry::yes);
   std::stop_source stop;
   late_stop = &stop;
-  input.limits.wall_clock = std::chrono::hours(1);
+  input.limits.wall_clock.reset();
   EXPECT_EQ(bench.effect->evaluate(input, stop.get_token()).cancelled().message, "sandbox: cancelled");
   stopper.join();
 }
@@ -437,6 +529,10 @@ TEST(SandboxEffect, ValidatesItsOptions) {
   };
   EXPECT_EQ(SandboxEffectOptions().backend_grace.count(), 60'000);
   EXPECT_TRUE(accepts([](SandboxEffectOptions& o) { o.backend_grace = std::chrono::milliseconds(0); }));
+  EXPECT_TRUE(accepts([](SandboxEffectOptions& o) { o.backend_grace = std::chrono::hours(25); }));
+  EXPECT_TRUE(accepts([](SandboxEffectOptions& o) { o.backend_grace = std::chrono::milliseconds::max() / 2; }));
+  EXPECT_FALSE(accepts([](SandboxEffectOptions& o) { o.backend_threads = 0; }));
+  EXPECT_FALSE(accepts([](SandboxEffectOptions& o) { o.backend_call_wait = std::chrono::milliseconds(0); }));
   EXPECT_FALSE(accepts([](SandboxEffectOptions& o) { o.backend_grace = std::chrono::milliseconds(-1); }));
   EXPECT_FALSE(accepts([](SandboxEffectOptions& o) { o.backend_grace = std::chrono::milliseconds::max(); }));
   EXPECT_FALSE(accepts([](SandboxEffectOptions& o) { o.wall_clock = std::chrono::milliseconds(0); }));

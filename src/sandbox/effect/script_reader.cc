@@ -32,7 +32,8 @@ effect::ContentAddress MemoryScripts::add(std::string_view script) {
   return address;
 }
 
-core::Result<std::string> MemoryScripts::read(const effect::ContentAddress& address, std::size_t max_bytes) {
+core::Result<std::string> MemoryScripts::read(const effect::ContentAddress& address, std::size_t max_bytes,
+                                              const Wait& /*wait*/) {
   std::shared_ptr<const std::string> script;
   {
     const std::lock_guard lock(mutex_);
@@ -46,7 +47,8 @@ core::Result<std::string> MemoryScripts::read(const effect::ContentAddress& addr
 
 FolderScripts::FolderScripts(std::string folder) : folder_(std::move(folder)) {}
 
-core::Result<std::string> FolderScripts::read(const effect::ContentAddress& address, std::size_t max_bytes) {
+core::Result<std::string> FolderScripts::read(const effect::ContentAddress& address, std::size_t max_bytes,
+                                              const Wait& /*wait*/) {
   const std::string path = folder_ + "/" + address.hex();
   const core::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (!file.valid()) {

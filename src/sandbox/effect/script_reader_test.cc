@@ -32,9 +32,9 @@ TEST(MemoryScripts, ReadsByAddress) {
   const auto address = scripts.add("input + 1");
   EXPECT_EQ(address, effect::ContentAddress::of("input + 1"));
   EXPECT_EQ(scripts.add("input + 1"), address);
-  EXPECT_EQ(scripts.read(address, 9).value(), "input + 1");
-  EXPECT_EQ(scripts.read(address, 8).error().code, core::Errc::too_large);
-  EXPECT_EQ(scripts.read(effect::ContentAddress::of("x"), 9).error().code, core::Errc::not_found);
+  EXPECT_EQ(scripts.read(address, 9, {}).value(), "input + 1");
+  EXPECT_EQ(scripts.read(address, 8, {}).error().code, core::Errc::too_large);
+  EXPECT_EQ(scripts.read(effect::ContentAddress::of("x"), 9, {}).error().code, core::Errc::not_found);
 }
 
 // SBX-13
@@ -43,9 +43,9 @@ TEST(FolderScripts, ReadsWhatItWrote) {
   FolderScripts scripts(folder.path());
   const auto address = scripts.add("input * 2").value();
   EXPECT_EQ(scripts.add("input * 2").value(), address);
-  EXPECT_EQ(scripts.read(address, 9).value(), "input * 2");
-  EXPECT_EQ(scripts.read(address, 8).error().code, core::Errc::too_large);
-  EXPECT_EQ(scripts.read(effect::ContentAddress::of("x"), 9).error().code, core::Errc::not_found);
+  EXPECT_EQ(scripts.read(address, 9, {}).value(), "input * 2");
+  EXPECT_EQ(scripts.read(address, 8, {}).error().code, core::Errc::too_large);
+  EXPECT_EQ(scripts.read(effect::ContentAddress::of("x"), 9, {}).error().code, core::Errc::not_found);
   const auto files = fs::directory_iterator(folder.path());
   EXPECT_EQ(std::distance(begin(files), end(files)), 1);  // no draft is left
   EXPECT_FALSE(FolderScripts(folder.path() + "/none").add("x").ok());
@@ -59,13 +59,13 @@ TEST(FolderScripts, OpensRegularFilesAlone) {
   const auto link = effect::ContentAddress::of("link");
   std::ofstream(folder.path() + "/target") << "link";
   fs::create_symlink(folder.path() + "/target", folder.of(link));
-  EXPECT_FALSE(scripts.read(link, 100).ok());
+  EXPECT_FALSE(scripts.read(link, 100, {}).ok());
   const auto pipe = effect::ContentAddress::of("pipe");
   ASSERT_EQ(::mkfifo(folder.of(pipe).c_str(), 0600), 0);
-  EXPECT_FALSE(scripts.read(pipe, 100).ok());
+  EXPECT_FALSE(scripts.read(pipe, 100, {}).ok());
   const auto sub = effect::ContentAddress::of("sub");
   fs::create_directory(folder.of(sub));
-  EXPECT_FALSE(scripts.read(sub, 100).ok());
+  EXPECT_FALSE(scripts.read(sub, 100, {}).ok());
 }
 
 }  // namespace

@@ -90,8 +90,8 @@ class InProcessRun final : public spi::BlockingEngine {
     engine::Engine& engine = *made.value();
     const std::uint64_t memory = request.limits.memory_bytes;
     if (memory <= engine.image_bytes()) {
-      return SpiOutcome::infrastructure("a memory limit below the " + std::to_string(engine.image_bytes()) +
-                                        " bytes that the engine needs");
+      throw std::invalid_argument("a memory limit below the " + std::to_string(engine.image_bytes()) +
+                                  " bytes that the engine needs");
     }
     engine::RunResult result;
     bool out_of_time = false;

@@ -123,7 +123,11 @@ class WorkerBackend final : public Backend {
                                   ? settings.output_bytes
                                   : std::min(request.limits.memory_bytes, options_.pool.max_transfer_bytes);
     auto started = pool->start(std::move(run));
-    if (!started.ok()) return spi::ready(SpiOutcome::infrastructure(started.error().message()));
+    if (!started.ok()) {
+      const std::string why = started.error().message();
+      if (started.error().code == core::Errc::invalid_argument) throw std::invalid_argument(why);  // not to be retried
+      return spi::ready(SpiOutcome::infrastructure(why));
+    }
     return std::make_unique<WorkerEvaluation>(std::move(started).value(), std::move(request.stop), std::move(facts));
   }
 
@@ -167,8 +171,11 @@ core::Result<std::unique_ptr<Backend>> make_worker_backend(WorkerBackendOptions 
 }
 
 std::chrono::milliseconds backend_grace(const PoolOptions& options) {
+  // A run asks at most so many idle workers, one after another, whether they live (RunState::try_another_worker).
+  const auto asked = static_cast<std::int64_t>(options.workers) + 3;
   return std::max<std::chrono::milliseconds>(
-      std::chrono::minutes(1), options.cold_start + options.liveness_wait + options.soft_grace + options.hard_grace);
+      std::chrono::minutes(1),
+      options.cold_start + options.liveness_wait * asked + options.soft_grace + options.hard_grace);
 }
 
 }  // namespace heddle::sandbox::quickjs

@@ -41,6 +41,8 @@ struct SandboxFailure {
 
 /// As a runtime records it; `detail_json` has `kind`, or `name` and `message`, or `message`.
 [[nodiscard]] effect::TypedFailure to_typed(const SandboxFailure& failure);
+/// What a flow got on one of the five channels; nothing when it is on another (a ring's, such as effectDenied).
+[[nodiscard]] std::optional<SandboxFailure> from_typed(const effect::TypedFailure& failure);
 
 enum class Meaning : std::uint8_t {
   value,      ///< the value goes on to the output ceiling and the shape

@@ -12,7 +12,7 @@
 
 namespace heddle::sandbox {
 
-/// Where a member is empty the effect's own default holds. Zero is no limit but a mistake.
+/// Where a member is empty, or above it, the effect's own limit holds. Zero is no limit but a mistake.
 struct EvalLimits {
   std::optional<std::chrono::milliseconds> wall_clock;  ///< at most kMaxWallClock
   std::optional<std::uint64_t> memory_bytes;
@@ -30,7 +30,10 @@ struct SandboxEvalInput {
 
   /// {"script":"sha256:…","input":…,"shape":…,"limits":{"wallClockMs":…,"memoryBytes":…,"inputBytes":…,"outputBytes":…}};
   /// all but `script` may be missing, nothing else may be there. Errc::malformed says which member is wrong.
+  /// `input` is taken as it stands: what is wrong with its value is the effect's to say, on a channel.
   [[nodiscard]] static core::Result<SandboxEvalInput> parse(std::string_view json);
+  /// What parse() reads, of an input and a shape that are JSON.
+  [[nodiscard]] std::string to_json() const;
 };
 
 }  // namespace heddle::sandbox

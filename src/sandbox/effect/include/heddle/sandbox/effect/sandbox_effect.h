@@ -34,7 +34,7 @@ struct SandboxEffectOptions {
   /// What a backend may take beyond the script's own clock (cold start, queueing, a hard kill). Finite, zero or more.
   std::chrono::milliseconds backend_grace{60'000};
 
-  // What holds where an input says nothing.
+  // What holds where an input says nothing, and the most that it may ask for.
   std::chrono::milliseconds wall_clock{2'000};
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;
   std::uint64_t input_bytes = std::uint64_t{1} << 20;

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "heddle/core/clock.h"
 #include "heddle/core/result.h"
 #include "heddle/effect/core/content_address.h"
 
@@ -21,9 +23,14 @@ class ScriptReader {
   ScriptReader& operator=(const ScriptReader&) = delete;
   virtual ~ScriptReader();
 
-  /// The bytes with this address; Errc::not_found when there are none, Errc::too_large over `max_bytes`.
-  [[nodiscard]] virtual core::Result<std::string> read(const effect::ContentAddress& address,
-                                                       std::size_t max_bytes) = 0;
+  struct Wait {
+    std::stop_token stop;
+    core::Deadline deadline = core::Deadline::never();
+  };
+  /// The bytes with this address; Errc::not_found when there are none, Errc::too_large over `max_bytes`. A reader that
+  /// can take long gives up with Errc::cancelled once the stop is requested, and with Errc::timed_out at the deadline.
+  [[nodiscard]] virtual core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes,
+                                                       const Wait& wait) = 0;
 };
 
 /// Scripts in memory.
@@ -31,7 +38,8 @@ class MemoryScripts final : public ScriptReader {
  public:
   /// Keeps a copy and gives its address.
   effect::ContentAddress add(std::string_view script);  // NOLINT(modernize-use-nodiscard): it may be known already
-  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes) override;
+  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes,
+                                               const Wait& wait) override;
 
  private:
   std::mutex mutex_;
@@ -46,7 +54,8 @@ class FolderScripts final : public ScriptReader {
 
   /// Writes the script under its address, whole or not at all (rename(2)). A file that is there already is left alone.
   [[nodiscard]] core::Result<effect::ContentAddress> add(std::string_view script);
-  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes) override;
+  [[nodiscard]] core::Result<std::string> read(const effect::ContentAddress& address, std::size_t max_bytes,
+                                               const Wait& wait) override;
 
  private:
   const std::string folder_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "heddle/core/result.h"
@@ -11,12 +12,19 @@
 
 namespace heddle::sandbox {
 
-struct SandboxEvalOptions {
-  quickjs::WorkerBackendOptions workers;  ///< the paths of supervisor and worker must be given
-  SandboxEffectOptions effect;            ///< `backend_grace` is raised to what the pool may need
+enum class Start : std::uint8_t {
+  warm,  ///< the workers are started at once
+  cold,  ///< the runs that need them start them
 };
 
-/// Errors of the pool's start and of SandboxEffect::create.
+struct SandboxEvalOptions {
+  quickjs::WorkerBackendOptions workers;  ///< paths that are not given are found (helpers.h)
+  SandboxEffectOptions effect;            ///< `backend_grace` is raised to what the pool may need
+  Start start = Start::warm;
+};
+
+/// Errors of the pool's start and of SandboxEffect::create; Errc::invalid_argument for limits that the pool cannot
+/// keep.
 [[nodiscard]] core::Result<std::unique_ptr<SandboxEffect>> make_sandbox_eval(std::shared_ptr<ScriptReader> scripts,
                                                                              SandboxEvalOptions options);
 

@@ -52,7 +52,9 @@ class HEDDLE_SPI_EXPORT SandboxBackend {
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
 
   /// Starts a run and returns without waiting for it. Never null. A run that cannot be started is an outcome of kind
-  /// `infrastructure`. May throw; never let a guess about the script travel in an exception.
+  /// `infrastructure`; one that never can be, whatever is done again (a limit that the boundary does not have), throws
+  /// std::invalid_argument, here or out of take(). May throw else; never let a guess about the script travel in an
+  /// exception.
   [[nodiscard]] virtual std::unique_ptr<Evaluation> evaluate(Request request) = 0;
 
   /// Advice that runs are about to come: start what takes time. Does not wait. May do nothing.
