@@ -130,6 +130,7 @@ class Execution {
     HEDDLE_ASSIGN(std::vector<core::Fd> descriptors, descriptors_of(built));
     HEDDLE_ASSIGN(const auto process, guest::Process::spawn(host, *built.policy, stub, descriptors));
     descriptors.clear();  // the guest's ends of the pipes are the guest's alone
+    give_streams(process->guest().identity());
     HEDDLE_TRY(process->await_ready(kStartTime));
     jail::Guest& guest = process->guest();
     wire::Channel& channel = process->channel();
@@ -166,6 +167,15 @@ class Execution {
     core::Fd fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!fd.valid()) return core::system_error("open /dev/null");
     return fd;
+  }
+
+  // A pipe lets nobody open it but the user who made it, and programs open theirs: /dev/stdout, /dev/fd/1. Without the
+  // right to give them away they cannot, and no more.
+  void give_streams(std::uint32_t user) {
+    if (user == 0) return;
+    for (const int pipe : {input_.pipe(), output_.pipe(), errors_.pipe()}) {
+      [[maybe_unused]] const int given = pipe >= 0 ? ::fchown(pipe, user, user) : 0;
+    }
   }
 
   // The program, its words, its folder, its stdio; the other ends are kept.

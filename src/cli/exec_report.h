@@ -34,20 +34,27 @@ class ExecReport {
 
   /// System calls that were refused by the filter.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
-  /// "denied: nothing", or three lines a refusal.
+  /// "denied: nothing", or three lines a refusal and one for each mode that is against it. Nothing of a guest's in them
+  /// can be pasted into harm (core/quote.h).
   [[nodiscard]] std::vector<std::string> lines() const;
 
  private:
+  // What is kept of a refusal. Its suggestion is made at the end, of what is there then.
   struct Row {
     std::string what;
     std::string rule;
-    std::string change;
+    std::string change;  // where nothing is to be granted
+    std::string grant;   // a path, or empty
+    jail::Access access = jail::Access::read;
+    std::vector<jail::ModeFault> faults;
     std::uint64_t count = 0;
   };
-  void add_row(std::string what, std::string rule, std::string change, std::uint64_t count);
+  void add_row(Row row);
   void add_refused(const jail::Denial& denial);
   void add_observed(const jail::Denial& denial);
-  [[nodiscard]] std::string grant_line(jail::Access access, const std::string& path);
+  [[nodiscard]] static const char* withheld(const Row& row);
+  [[nodiscard]] std::string change_of(const Row& row) const;
+  void add_modes(const Row& row, std::vector<std::string>& lines) const;
   [[nodiscard]] std::string list_line(jail::Access access, const std::set<std::string>& more) const;
   [[nodiscard]] std::uint64_t not_kept() const { return not_told_ + not_kept_; }
 
@@ -62,7 +69,6 @@ class ExecReport {
   std::string not_known_;
   std::vector<Row> rows_;
   std::map<std::string, std::size_t> places_;
-  std::map<jail::Access, std::set<std::string>> wanted_;  // paths that rows name
 };
 
 }  // namespace heddle::cli

@@ -20,6 +20,7 @@ class OutputRelay {
 
   /// More may come.
   [[nodiscard]] bool open() const { return from_.valid(); }
+  [[nodiscard]] int pipe() const { return from_.get(); }
   /// More came than the ceiling; what was within it is passed on.
   [[nodiscard]] bool over() const { return over_; }
   /// Something of the guest's did not get through, its ceiling aside.
@@ -49,6 +50,7 @@ class InputRelay {
   InputRelay() = default;
   InputRelay(core::Fd from, core::Fd to) : from_(std::move(from)), to_(std::move(to)) {}
 
+  [[nodiscard]] int pipe() const { return to_.get(); }
   [[nodiscard]] pollfd wanted() const;
   void step();
   /// Nothing is wanted because somebody else has the terminal.

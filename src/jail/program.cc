@@ -6,6 +6,8 @@
 
 #include <climits>
 
+#include "heddle/core/quote.h"
+
 namespace heddle::jail {
 namespace {
 
@@ -31,7 +33,7 @@ core::Result<void> check_owner(const struct stat& info, const std::string& path)
                                ": it must belong to root or to the user that runs Heddle (chown)");
   }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return untrusted(path, "can be written by others: chmod go-w " + path);
+    return untrusted(path, "can be written by others: " + core::shown_command("chmod go-w", path));
   }
   return {};
 }
@@ -52,8 +54,8 @@ core::Result<Program> open_program(const std::string& path) {
   if (!S_ISREG(info.st_mode)) return untrusted(real, "is not a regular file");
   HEDDLE_TRY(check_owner(info, real));
   if ((info.st_mode & S_IXOTH) == 0 && ::geteuid() == 0) {
-    return untrusted(real,
-                     "must be executable by all users, since guests run as users of their own: chmod a+rx " + real);
+    return untrusted(real, "must be executable by all users, since guests run as users of their own: " +
+                               core::shown_command("chmod a+rx", real));
   }
   const std::string folder = real.substr(0, real.rfind('/') + 1);
   struct stat folder_info {};

@@ -102,7 +102,61 @@ TEST_F(GrantsTest, TellsModesFromGrants) {
   const PathVerdict verdict = judge(call("openat", "/read/secret"));
   EXPECT_EQ(verdict.reason, Reason::not_granted);
   EXPECT_TRUE(verdict.mode_too);
+  ASSERT_EQ(verdict.faults.size(), 1U);
+  EXPECT_EQ(verdict.faults[0].path, folder_ + "/read/secret");
+  EXPECT_EQ(verdict.faults[0].who, 'o');
+  EXPECT_EQ(verdict.faults[0].bits, "r");
   EXPECT_FALSE(judge(call("openat", "/read/file")).mode_too);
+}
+
+// JAIL-22: the bits that are missing, and only those; of the folder where that is what refuses.
+TEST_F(GrantsTest, NamesTheBitsOfTheRightFile) {
+  fs::permissions(folder_ + "/write", fs::perms(0755));
+  const PathVerdict made = judge(call("openat", "/write/new", O_CREAT | O_WRONLY));
+  EXPECT_EQ(made.reason, Reason::mode);
+  ASSERT_EQ(made.faults.size(), 1U);
+  EXPECT_EQ(made.faults[0].path, folder_ + "/write");
+  EXPECT_EQ(made.faults[0].bits, "w");
+  fs::permissions(folder_ + "/write", fs::perms(0700));
+  fs::permissions(folder_ + "/write/file", fs::perms(0600));
+  const PathVerdict deep = judge(call("openat", "/write/file", O_RDWR));
+  ASSERT_EQ(deep.faults.size(), 2U);
+  EXPECT_EQ(deep.faults[0].path, folder_ + "/write");
+  EXPECT_EQ(deep.faults[0].bits, "x");
+  EXPECT_EQ(deep.faults[1].path, folder_ + "/write/file");
+  EXPECT_EQ(deep.faults[1].bits, "rw");
+  fs::permissions(folder_ + "/write", fs::perms(0777));
+}
+
+// JAIL-22, EXE-2: streams of the program's own are no files of a policy's; what belongs to a process is /proc's.
+TEST_F(GrantsTest, KnowsWhatLeadsToTheProgramItself) {
+  const auto absolute = [&](const std::string& path, std::uint64_t flags) {
+    Denial denial = call("openat", "/none", flags);
+    denial.bytes = path;
+    return judge(denial);
+  };
+  for (const char* path : {"/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/fd/1", "//dev/./stdout",
+                           "/dev/../dev/stderr", "/proc/self/fd/1", "/proc/1/fd/2", "/dev/tty"}) {
+    EXPECT_EQ(absolute(path, O_WRONLY).reason, Reason::unknown) << path;
+    EXPECT_EQ(absolute(path, O_WRONLY | O_CREAT).reason, Reason::unknown) << path;
+  }
+  for (const char* path :
+       {"/proc/mounts", "/proc/self/maps", "/proc/1/status", "/proc/thread-self/stat", "/proc/net"}) {
+    EXPECT_EQ(absolute(path, O_RDONLY).grant, "/proc") << path;
+  }
+  EXPECT_EQ(absolute("/proc/meminfo", O_RDONLY).grant, "/proc/meminfo");
+}
+
+// JAIL-22: only what is there is suggested.
+TEST_F(GrantsTest, FindsProgramsThatAreThere) {
+  EXPECT_EQ(Grants::program_of(call("execve", "/run/program")), folder_ + "/run/program");
+  EXPECT_EQ(Grants::program_of(call("execve", "/read/link")), folder_ + "/none/file");
+  EXPECT_EQ(Grants::program_of(call("execve", "/run/nothing")), "");
+  EXPECT_EQ(Grants::program_of(call("execve", "/run")), "");
+  Denial relative = call("execve", "program");
+  EXPECT_EQ(Grants::program_of(relative), "");
+  relative.folder = folder_ + "/run";
+  EXPECT_EQ(Grants::program_of(relative), folder_ + "/run/program");
 }
 
 TEST_F(GrantsTest, BelievesNothingThatWasCutShort) {

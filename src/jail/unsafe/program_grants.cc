@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "elf_program.h"
+#include "heddle/core/quote.h"
 
 namespace heddle::jail {
 namespace {
@@ -138,8 +139,8 @@ core::Result<void> ProgramGrants::open_loader() {
   if (!bytes.ok()) return not_started(who + " cannot be read: " + reason(bytes.error()));
   if (!can_be_loader(bytes.value())) return not_started(who + " is not a 64-bit ELF program");
   if (writable_by_guest(file)) {
-    return not_started(who + " can be written by the user that the program runs as: chmod a-w " + file.path() +
-                       ", or as root let root own it");
+    return not_started(who + " can be written by the user that the program runs as: " +
+                       core::shown_command("chmod a-w", file.path()) + ", or as root let root own it");
   }
   for (const Path& one : paths_) {
     if (one.access != Access::write || !file.within(one.object)) continue;

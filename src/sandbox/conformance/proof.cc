@@ -1,5 +1,6 @@
 #include <stdexcept>
 
+#include "heddle/core/quote.h"
 #include "heddle/core/text.h"
 #include "heddle/sandbox/conformance/plugin_check.h"
 
@@ -7,9 +8,9 @@ namespace heddle::sandbox::conformance {
 namespace {
 
 core::Error unproven(const plugin::BackendFile& file, std::string_view why) {
-  return core::make_error(
-      core::Errc::not_found, "find the proof of a backend",
-      core::printable_line(file.path()) + ": " + std::string(why) + "; run heddle conformance --backend with it");
+  return core::make_error(core::Errc::not_found, "find the proof of a backend",
+                          core::printable_line(file.path()) + ": " + std::string(why) + "; run " +
+                              core::shown_command("heddle conformance --backend", file.path()));
 }
 
 core::Result<void> declares_the_same(const plugin::BackendFile& file, const spi::SandboxBackend& backend,

@@ -64,6 +64,8 @@ class Guest {
   ~Guest() { close(); }
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// The user and group id that it was given; 0: the host's own.
+  [[nodiscard]] std::uint32_t identity() const noexcept { return identity_; }
   /// Readable when the guest has ended. Signals go through it.
   [[nodiscard]] const core::Pidfd& process() const noexcept { return process_; }
 
