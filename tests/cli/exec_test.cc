@@ -303,6 +303,29 @@ TEST_F(Exec, AScriptIsStartedByTheInterpreterThatThePolicyGrants) {
   EXPECT_EQ(relative.code, 126);
 }
 
+// JAIL-8: what a policy cannot mean is refused by file, line and column, and never by a signal.
+TEST_F(Exec, APolicyThatCannotBeMeantIsNamed) {
+  std::string key = "a";
+  for (int i = 0; i < 200'000; ++i) key += ".a";
+  const struct {
+    std::string text;
+    const char* place;
+    const char* words;
+  } rows[] = {{key + " = 1", "policy.toml:2:", "parts"},
+              {"x = " + std::string(1'000'000, '['), "policy.toml:2:", "brackets"},
+              {"[environment]\n\"A\\u0000B\" = \"1\"\n", "policy.toml:3:1", "not a name"},
+              {"[paths]\nread = [\"~/x\"]\n", "policy.toml:3:9", "write it out"},
+              {"[paths]\nread = [\"" + folder_.path("data") + "/*\"]\n", "policy.toml:3:9", "stand for themselves"},
+              {"[paths]\nread = [\n  \"/no/such/path\"]\n", "policy.toml:4:3", "/no/such/path"},
+              {"[paths]\nexecute = [\"/usr/bin\"]\n", "policy.toml:3:12", "lets no program be started"}};
+  for (const auto& row : rows) {
+    const Ended refused = exec(row.text, {"/bin/echo", "ran"});
+    EXPECT_EQ(refused.code, 125) << row.place;
+    EXPECT_EQ(refused.out, "");
+    EXPECT_TRUE(has(refused.err, row.place) && has(refused.err, row.words)) << refused.err.substr(0, 500);
+  }
+}
+
 // EXE-1: a pipe that nobody writes. Control: one that is written is read.
 TEST_F(Exec, APipeInPlaceOfAFileCanBeInterrupted) {
   const std::string pipe = folder_.path("pipe");

@@ -9,6 +9,7 @@
 
 #include "heddle/core/fd.h"
 #include "heddle/core/text.h"
+#include "heddle/core/toml_shape.h"
 
 namespace heddle::effect {
 namespace {
@@ -35,9 +36,11 @@ class Reader {
   }
 
   [[nodiscard]] core::Error fault(const toml::source_region& where, const std::string& what) const {
-    return core::make_error(
-        core::Errc::malformed, "read a policy",
-        std::string(name_) + ":" + std::to_string(where.begin.line) + ": " + core::bound_text(what, 300));
+    return fault(where.begin.line, what);
+  }
+  [[nodiscard]] core::Error fault(std::size_t line, const std::string& what) const {
+    return core::make_error(core::Errc::malformed, "read a policy",
+                            std::string(name_) + ":" + std::to_string(line) + ": " + core::bound_text(what, 300));
   }
 
  private:
@@ -187,6 +190,9 @@ core::Result<Policy> parse_policy(std::string_view toml_text, std::string_view n
   Reader reader(name);
   if (!core::valid_utf8(toml_text)) {
     return core::make_error(core::Errc::malformed, "read a policy", std::string(name) + ": it is not UTF-8");
+  }
+  if (const auto deep = core::too_deep_toml(toml_text)) {
+    return reader.fault(core::position_of(toml_text, deep->offset).line, deep->message);
   }
   const toml::parse_result parsed = toml::parse(toml_text, name);
   if (!parsed) return reader.fault(parsed.error().source(), std::string(parsed.error().description()));

@@ -108,6 +108,15 @@ TEST(Policy, RefusesWhatItDoesNotKnow) {
   }
 }
 
+// EFF-3: nor does one that is made to be deep end the process.
+TEST(Policy, RefusesWhatIsTooDeep) {
+  std::string key = "a";
+  for (int i = 0; i < 200'000; ++i) key += ".a";
+  const auto policy = parse_policy("[budget]\n" + key + " = 1", "p.toml");
+  ASSERT_FALSE(policy.ok());
+  EXPECT_NE(policy.error().message().find("p.toml:2:"), std::string::npos) << policy.error().message();
+}
+
 // EFF-3
 TEST(Policy, ComesFromAFile) {
   const std::string path = ::testing::TempDir() + "heddle-policy-test.toml";

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "heddle/core/text.h"
+#include "heddle/core/toml_shape.h"
 #include "heddle/core/units.h"
 
 namespace heddle::jail {
@@ -24,9 +25,11 @@ class Reader {
   explicit Reader(std::string file) : file_(std::move(file)) {}
 
   core::Error fault(const toml::source_region& at, const std::string& what) const {
+    return fault(at.begin.line, at.begin.column, what);
+  }
+  core::Error fault(std::size_t line, std::size_t column, const std::string& what) const {
     return core::make_error(Errc::invalid_argument, "read the policy",
-                            file_ + ":" + std::to_string(at.begin.line) + ":" + std::to_string(at.begin.column) + ": " +
-                                core::printable_line(core::bound_text(what, 400)));
+                            place(line, column) + ": " + core::printable_line(core::bound_text(what, 400)));
   }
 
   using Handler = std::function<core::Result<void>(const toml::node&)>;
@@ -133,8 +136,11 @@ class Reader {
 
   core::Result<std::string> absolute(const toml::node& node) const {
     HEDDLE_ASSIGN(std::string path, text_of(node));
-    if (path.empty() || path.front() != '/') return fault(node.source(), "must be an absolute path");
-    return path;
+    if (!path.empty() && path.front() == '/') return path;
+    std::string what = "must be an absolute path";
+    if (!path.empty() && path.front() == '~') what += "; ~ stands for nobody's folder here: write it out, /home/NAME";
+    if (!path.empty() && path.front() == '$') what += "; variables are not replaced: write it out";
+    return fault(node.source(), what);
   }
 
   Handler paths(std::vector<PathGrant>& to, Access access) const {
@@ -142,7 +148,7 @@ class Reader {
       if (!node.is_array()) return fault(node.source(), "must be a list of paths: [\"/data\"]");
       for (const toml::node& element : *node.as_array()) {
         HEDDLE_ASSIGN(std::string path, absolute(element));
-        to.push_back({std::move(path), access});
+        to.push_back({std::move(path), access, place(element.source().begin.line, element.source().begin.column)});
       }
       return {};
     };
@@ -153,8 +159,8 @@ class Reader {
       if (!node.is_table()) return fault(node.source(), "must be a table: [environment]");
       for (const auto& [name, value] : *node.as_table()) {
         HEDDLE_ASSIGN(const std::string text, text_of(value));
-        if (name.str().empty() || name.str().find('=') != std::string_view::npos) {
-          return fault(name.source(), "is not a name of a variable");
+        if (name.str().empty() || name.str().find_first_of(std::string_view("=\0", 2)) != std::string_view::npos) {
+          return fault(name.source(), "\"" + std::string(name.str()) + "\" is not a name of a variable");
         }
         to.push_back(std::string(name.str()) + "=" + text);
       }
@@ -163,6 +169,10 @@ class Reader {
   }
 
  private:
+  [[nodiscard]] std::string place(std::size_t line, std::size_t column) const {
+    return file_ + ":" + std::to_string(line) + ":" + std::to_string(column);
+  }
+
   const std::string file_;
 };
 
@@ -297,6 +307,10 @@ core::Result<PolicyFile> parse_policy(std::string_view text, const std::string& 
   if (const std::size_t at = core::invalid_utf8_at(text); at != std::string_view::npos) {
     return core::make_error(Errc::invalid_argument, "read the policy",
                             file + ": byte " + std::to_string(at) + " is not valid UTF-8");
+  }
+  if (const auto deep = core::too_deep_toml(text)) {
+    const core::TextPosition at = core::position_of(text, deep->offset);
+    return reader.fault(at.line, at.column, deep->message);
   }
   const toml::parse_result parsed = toml::parse(text);
   if (parsed.failed()) {

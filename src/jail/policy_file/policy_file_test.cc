@@ -188,6 +188,16 @@ TEST(PolicyFile, RefusesWhatItDoesNotKnow) {
       {"profile = \"program\"\n[environment]\nA = 1", "p.toml:3:5:", "must be a string"},
       {"profile = \"program\"\nlimits = 1", "p.toml:2:10:", "[limits]"},
       {"profile = \"program\"\nprofile = \"program\"", "p.toml:2:", ""},
+      {"profile = \"program\"\n[paths]\nread = [\"~/data\"]", "p.toml:3:9:", "write it out"},
+      {"profile = \"program\"\n[paths]\nwrite = [\"$HOME\"]", "p.toml:3:10:", "variables are not replaced"},
+      {"profile = \"program\"\n[paths]\nread = [\"*.c\"]", "p.toml:3:9:", "absolute"},
+      {"profile = \"program\"\nworking_directory = \"~\"", "p.toml:2:21:", "write it out"},
+      {"profile = \"program\"\n[environment]\n\"A\\u0000B\" = \"\"", "p.toml:3:1:", "not a name of a variable"},
+      {"profile = \"program\"\n[environment]\n\"A=B\" = \"\"", "p.toml:3:1:", "not a name of a variable"},
+      {"profile = \"program\"\n[environment]\n\"\" = \"\"", "p.toml:3:1:", "not a name of a variable"},
+      {"profile = \"program\"\n[environment]\nA = \"\\u0000\"", "p.toml:3:5:", "NUL"},
+      {"profile = \"program\"\n[environment]\nA = \"\"\nA = \"\"", "p.toml:4:", ""},
+      {"profile = \"program\"\r\n[paths]\r\nread = [1]\r\n", "p.toml:3:9:", "string"},
       {"profile = ", "p.toml:1:", ""},
       {"", "p.toml: ", "profile is missing"},
       {"\xff", "p.toml: ", "UTF-8"},
@@ -197,6 +207,32 @@ TEST(PolicyFile, RefusesWhatItDoesNotKnow) {
     EXPECT_NE(fault.find(row.place), std::string::npos) << row.text << " → " << fault;
     EXPECT_NE(fault.find(row.words), std::string::npos) << row.text << " → " << fault;
   }
+}
+
+// JAIL-8: a file that is made to be deep is refused by its place, and ends nothing. Control: a long one is read.
+TEST(PolicyFile, RefusesWhatIsTooDeep) {
+  const std::string heading = "profile = \"program\"\n";
+  std::string key = "a";
+  for (int i = 0; i < 200'000; ++i) key += ".a";
+  for (const std::string& text : {key + " = 1", "[" + key + "]", "environment = {" + key + " = 1}",
+                                  "x = " + std::string(1'000'000, '['), "paths.read = [" + std::string(500, '{')}) {
+    const std::string fault = fault_of(heading + text);
+    EXPECT_NE(fault.find("p.toml:2:"), std::string::npos) << fault;
+    EXPECT_LT(fault.size(), 600U);
+  }
+  std::string many = heading + "[environment]\n";
+  for (int i = 0; i < 20'000; ++i) many += "A" + std::to_string(i) + " = \"" + std::string(20, '.') + "\"\n";
+  EXPECT_EQ(fault_of(many), "accepted");
+}
+
+// JAIL-8: as other systems' editors leave it.
+TEST(PolicyFile, ReadsAByteOrderMarkAndLineEnds) {
+  const auto read =
+      parse_program("\xEF\xBB\xBFprofile = \"program\"\r\n[paths]\r\nread = [\r\n\"/a\"\r\n]\r\n", "p.toml");
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  ASSERT_EQ(read.value().granted.size(), 1U);
+  EXPECT_EQ(read.value().granted[0].path, "/a");
+  EXPECT_EQ(read.value().granted[0].where, "p.toml:4:1");
 }
 
 }  // namespace

@@ -42,10 +42,15 @@ bool writable_by_guest(const OpenedPath& file) {
   return (info.st_mode & (S_IWGRP | S_IWOTH | (info.st_uid == ::geteuid() ? S_IWUSR : 0U))) != 0;
 }
 
+std::string place_of(const PathGrant& grant) { return grant.where.empty() ? "" : grant.where + ": "; }
+
 core::Error named(core::Error error, const PathGrant& grant) {
   if (error.code == Errc::invalid_argument) return error;
+  const bool glob = error.sys_errno == ENOENT && grant.path.find_first_of("*?[") != std::string::npos;
   error.step = "open a granted path";
-  error.context += ": make it, or take " + grant.path + " out of the policy";
+  error.context =
+      place_of(grant) + error.context +
+      (glob ? ": * and ? stand for themselves: grant the folder" : ": make it, or take it out of the policy");
   return error;
 }
 
@@ -105,11 +110,16 @@ core::Result<void> ProgramGrants::open_paths(const ProgramNeeds& needs, const st
     const bool holds = std::any_of(interpreters.begin(), interpreters.end(),
                                    [&](const OpenedPath& interpreter) { return interpreter.within(object.value()); });
     if (one.access == Access::execute && needs.subprocesses == Subprocesses::none && !holds) {
-      return senseless(one.path + " is granted execute, and the policy lets no program be started");
+      return senseless(place_of(one) + one.path + " is granted execute, and the policy lets no program be started");
     }
     paths_.push_back({std::move(object).value(), one.access});
   }
-  for (const Path& one : paths_) HEDDLE_TRY(check_links(one.object));
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    core::Result<void> checked = check_links(paths_[i].object);
+    if (checked.ok()) continue;
+    checked.error().context.insert(0, place_of(needs.paths[i]));
+    return checked;
+  }
   return {};
 }
 

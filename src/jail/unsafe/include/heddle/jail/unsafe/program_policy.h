@@ -27,6 +27,7 @@ enum class Access : std::uint8_t {
 struct PathGrant {
   std::string path;
   Access access = Access::read;
+  std::string where = {};  ///< what says so, for errors: "job.toml:4:9"
 };
 
 enum class Subprocesses : std::uint8_t {
