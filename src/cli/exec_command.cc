@@ -12,6 +12,7 @@
 #include <cstring>
 #include <future>
 #include <optional>
+#include <set>
 
 #include "complain.h"
 #include "exec_report.h"
@@ -372,7 +373,9 @@ class Execution {
               : "applied: starts no program but itself and its loader; without notifications no more can be said");
     }
     std::string lists[3];
+    std::set<std::pair<jail::Access, std::string>> said;  // several names may lead to one place
     for (const jail::ProgramGrants::Path& grant : granted.paths()) {
+      if (!said.emplace(grant.access, grant.object.path()).second) continue;
       (lists[static_cast<std::size_t>(grant.access)] += ' ') += grant.object.path();
     }
     const char* const names[] = {"read", "write", "execute"};

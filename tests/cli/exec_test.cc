@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <map>
 #include <regex>
@@ -16,6 +15,7 @@
 
 #include "exec_fixture.h"
 #include "testing/elf_file.h"
+#include "testing/swapper.h"
 
 namespace heddle::test {
 namespace {
@@ -143,13 +143,7 @@ TEST_F(Interpreter, IsAmongWhatWasApplied) {
 TEST_F(Interpreter, ThatIsSwappedIsThatFileOrNotStarted) {
   const std::string link = folder_.path("data/turning");
   fs::create_symlink("/", link);
-  std::atomic<bool> stop{false};
-  std::thread swapper([&] {
-    for (unsigned turn = 0; !stop; ++turn) {
-      fs::create_symlink(turn % 2 == 0 ? folder_.path("data/loader") : "/", link + ".next");
-      fs::rename(link + ".next", link);
-    }
-  });
+  const jail::Swapper swapper(link, folder_.path("data/loader"), "/");
   for (int round = 0; round < 60; ++round) {
     const Ended turned = cat(link, "", true);
     EXPECT_FALSE(has(turned.err, "by itself: /\n")) << turned.err;
@@ -161,8 +155,6 @@ TEST_F(Interpreter, ThatIsSwappedIsThatFileOrNotStarted) {
     EXPECT_EQ(turned.out, "content\n");
     EXPECT_TRUE(has(turned.err, "by itself: " + folder_.path("data/loader"))) << turned.err;
   }
-  stop = true;
-  swapper.join();
 }
 
 // EXE-1

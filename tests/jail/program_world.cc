@@ -11,7 +11,7 @@ core::Fd null_device() { return core::Fd(::open("/dev/null", O_RDWR | O_CLOEXEC)
 std::string words_of(const ProgramRun& run) {
   std::string words = std::to_string(run.arguments.size() + 1);
   words += '\0';
-  (words += "/") += '\0';
+  (words += run.folder_name) += '\0';
   (words += run.program) += '\0';
   for (const std::string& argument : run.arguments) (words += argument) += '\0';
   return words;

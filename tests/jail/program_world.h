@@ -14,6 +14,7 @@ struct ProgramRun {
   std::vector<std::string> arguments;  ///< after the first
   ProgramNeeds needs;
   std::function<void()> after_policy = {};  ///< what happens between the policy and the start
+  std::string folder_name = "/";            ///< what the stub is told of its folder, which is the root folder
 };
 
 struct ProgramOutcome {

@@ -56,6 +56,24 @@ TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
   }
 }
 
+// EXE-2: a name that leads to another folder than the one that was opened. Control: one that leads nowhere is not
+// missed.
+TEST(Stub, AFolderThatIsNotTheOneThatWasOpenedIsNotEntered) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  ProgramRun run{"/bin/echo", {"ran"}, plain_needs(), {}, "/usr"};
+  auto other = run_program(supervisor.value(), run);
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  EXPECT_EQ(other.value().first.op(), "failed");
+  EXPECT_EQ(other.value().first.take_string("step").value(), "enter the working folder");
+  EXPECT_EQ(other.value().first.take_number("errno").value(), static_cast<unsigned>(ESTALE));
+  EXPECT_EQ(other.value().output, "");
+  for (const char* name : {"/", "/no/such/folder", ""}) {
+    run.folder_name = name;
+    EXPECT_EQ(run_program(supervisor.value(), run).value().output, "ran\n") << name;
+  }
+}
+
 // JAIL-11: the steps before the stub, which are those of every guest.
 TEST(Stub, EveryStepBeforeItThatFailsIsNamedAndNothingRuns) {
   const Program stub = open_program(HEDDLE_LIBEXEC_DIR "/heddle-exec-stub").value();

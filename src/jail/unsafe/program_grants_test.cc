@@ -7,13 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
-#include <thread>
 
 #include "heddle/jail/confine/landlock.h"
 #include "testing/elf_file.h"
+#include "testing/swapper.h"
 
 namespace heddle::jail {
 namespace {
@@ -168,6 +167,22 @@ std::vector<int> opens_under(const Policy& policy, const std::vector<std::string
   return errors;
 }
 
+// The errno of executing a program, and 0 where it ran and succeeded, in a process that the ruleset holds.
+int executes_under(const Policy& policy, std::string program) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || landlock_enforce(policy.ruleset().get()) != 0) ::_exit(255);
+    char* arguments[] = {program.data(), nullptr};
+    char* none[] = {nullptr};
+    ::execve(program.c_str(), arguments, none);
+    ::_exit(errno);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
 // JAIL-17: what a name leads to between the look and the grant does not matter.
 TEST_F(ProgramGrantsTest, WhatWasLookedAtIsWhatIsGranted) {
   if (landlock_abi() < 0) GTEST_SKIP() << "no Landlock here";
@@ -198,32 +213,6 @@ TEST_F(ProgramGrantsTest, WhatWasLookedAtIsWhatIsGranted) {
   const Policy control = UnsafePolicy::program(stub, open(folder_ + "/loader", needs).value(), needs).value();
   EXPECT_EQ(opens_under(control, {folder_ + "/other/data/file", folder_ + "/beside"}), (std::vector<int>{0, 0}));
 }
-
-// Turns a link back and forth until it is destroyed.
-class Swapper {
- public:
-  Swapper(std::string link, std::string one, std::string other)
-      : link_(std::move(link)), targets_{std::move(one), std::move(other)}, thread_([this] { run(); }) {}
-  ~Swapper() {
-    stop_ = true;
-    thread_.join();
-  }
-  Swapper(const Swapper&) = delete;
-  Swapper& operator=(const Swapper&) = delete;
-
- private:
-  void run() {
-    for (unsigned turn = 0; !stop_; ++turn) {
-      const std::string next = link_ + ".next";
-      EXPECT_EQ(::symlink(targets_[turn % 2].c_str(), next.c_str()), 0);
-      EXPECT_EQ(::rename(next.c_str(), link_.c_str()), 0);
-    }
-  }
-  const std::string link_;
-  const std::string targets_[2];
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
 
 constexpr int kRounds = 1000;
 constexpr int kMostRounds = 1'000'000;  // until both were met
@@ -380,6 +369,26 @@ TEST_F(ScriptGrantsTest, NeedAGrantForEachInterpreter) {
                               Subprocesses::none);
   ASSERT_FALSE(more.ok());
   EXPECT_NE(more.error().context.find("/usr/share"), std::string::npos);
+}
+
+// JAIL-6, JAIL-17: a folder that is granted execute for its sake lets nothing beside it be started. Control: with
+// allow_exec it does.
+TEST_F(ScriptGrantsTest, StartNothingButTheirInterpreterWithoutAllowExec) {
+  if (landlock_abi() < 0) GTEST_SKIP() << "no Landlock here";
+  const std::string echo = fs::canonical("/bin/echo").string();
+  const std::string path = put("script", "#!" + echo + "\n", 0755);
+  for (const Subprocesses subprocesses : {Subprocesses::none, Subprocesses::allowed}) {
+    ProgramNeeds needs;
+    needs.paths = runtime_files();
+    needs.paths.push_back({"/usr/bin", Access::execute});
+    needs.subprocesses = subprocesses;
+    const auto grants = ProgramGrants::open({core::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, path}, needs);
+    ASSERT_TRUE(grants.ok()) << grants.error().message();
+    const Policy policy = UnsafePolicy::program(open_program("/proc/self/exe").value(), grants.value(), needs).value();
+    EXPECT_EQ(executes_under(policy, echo), 0);
+    EXPECT_EQ(executes_under(policy, "/usr/bin/true"), subprocesses == Subprocesses::none ? EACCES : 0);
+    EXPECT_EQ(opens_under(policy, {path, "/usr/bin/true"}), (std::vector<int>{0, 0}));
+  }
 }
 
 // JAIL-2: what is no program says so.
