@@ -38,6 +38,16 @@ Attempt attempt(Supervisor& supervisor, const std::string& name, const std::stri
   return result;
 }
 
+// EXE-3: a program of the host's is told that its own ids are set. A script asks for nothing of the kind, so that it is
+// a denial whatever it asks for.
+TEST(Notifications, AScriptIsDeniedItsOwnIdsToo) {
+  auto supervisor = start_supervisor();
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  const Attempt leave = attempt(supervisor.value(), "leave_ids", "");
+  EXPECT_EQ(leave.error, EPERM);
+  EXPECT_EQ(leave.denials.total, 2U);
+}
+
 // JAIL-14
 TEST(Notifications, NameTheCallAndItsArguments) {
   auto supervisor = start_supervisor();

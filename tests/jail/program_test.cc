@@ -61,10 +61,12 @@ TEST(Program, PathsAreReadFromTheProcessThatMadeTheCall) {
 TEST(Program, KeepsTheIdsThatItHasAndTakesNoOthers) {
   auto supervisor = start_supervisor();
   ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
-  auto kept = attack(supervisor.value(), "keep_ids");
-  ASSERT_TRUE(kept.ok()) << kept.error().message();
-  EXPECT_EQ(kept.value().output, "errno 0\n");
-  EXPECT_EQ(kept.value().denials.total, 0U);
+  for (const char* name : {"keep_ids", "leave_ids"}) {
+    auto kept = attack(supervisor.value(), name);
+    ASSERT_TRUE(kept.ok()) << kept.error().message();
+    EXPECT_EQ(kept.value().output, "errno 0\n") << name;
+    EXPECT_EQ(kept.value().denials.total, 0U) << name;
+  }
   for (const char* id : {"0", "1", "59322", "4294967294"}) {
     auto taken = attack(supervisor.value(), "take_ids", id);
     ASSERT_TRUE(taken.ok()) << taken.error().message();

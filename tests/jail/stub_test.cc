@@ -64,7 +64,7 @@ TEST(Stub, AFolderThatIsNotTheOneThatWasOpenedIsNotEntered) {
   ProgramRun run{"/bin/echo", {"ran"}, plain_needs(), {}, "/usr"};
   auto other = run_program(supervisor.value(), run);
   ASSERT_TRUE(other.ok()) << other.error().message();
-  EXPECT_EQ(other.value().first.op(), "failed");
+  ASSERT_EQ(other.value().first.op(), "failed");
   EXPECT_EQ(other.value().first.take_string("step").value(), "enter the working folder");
   EXPECT_EQ(other.value().first.take_number("errno").value(), static_cast<unsigned>(ESTALE));
   EXPECT_EQ(other.value().output, "");

@@ -231,6 +231,12 @@ int keep_ids(const std::string&) {
                     ::syscall(SYS_setfsgid, -1) == static_cast<long>(::getgid());
   return error == 0 && !told ? EINVAL : error;
 }
+// Without a word about which they are.
+int leave_ids(const std::string&) {
+  const int users = outcome(::syscall(SYS_setresuid, -1L, -1L, -1L));
+  const int groups = outcome(::syscall(SYS_setregid, -1L, -1L));
+  return users == 0 ? groups : users;
+}
 // Parameter: which id. Anything that is not refused is 0.
 int take_ids(const std::string& id) {
   const long wanted = std::atol(id.c_str());
@@ -287,6 +293,7 @@ const Attack kProcessAttacks[] = {
     {"bpf", "load a BPF map", load_bpf},
     {"keyctl", "a keyring", keyring},
     {"keep_ids", "set its ids to what they are", keep_ids},
+    {"leave_ids", "ask for no change of its ids", leave_ids},
     {"take_ids", "set its ids to another's", take_ids},
     {"perf", "count events", count_events},
     {"prlimit", "change a limit", raise_limit},
