@@ -294,7 +294,8 @@ TEST_F(ScriptGrantsTest, AreReadAsTheKernelReadsThem) {
                                "#!" + echo + " \tone two \t three \t\n",
                                "#!" + echo + " " + std::string(300, 'x') + "\n",
                                "#!" + echo + " one" + std::string(1, '\0') + "two\n",
-                               "#!" + echo + std::string(1, '\0') + " one\n"};
+                               "#!" + echo + std::string(1, '\0') + " one\n",
+                               "#! " + echo + "  one  two "};
   for (const std::string& line : lines) {
     SCOPED_TRACE(line);
     const auto opened = script(line + (line.back() == '\n' ? "text\n" : ""));

@@ -1,5 +1,5 @@
-// The supervisor's side of a guest's refused system calls: takes over the listener, answers each call with EPERM, and
-// keeps what the kernel said of it until the host asks (seccomp_unotify(2)).
+// The supervisor's side of a guest's refused system calls: takes over the listener, answers each call with EPERM (but
+// see NotifyRules), and keeps what the kernel said of it until the host asks (seccomp_unotify(2)).
 //
 // A call that is let go on runs as the guest made it, with memory that the guest could have changed meanwhile. So
 // nothing goes on because of what its pointers point at: only calls that the filter would have let through by
