@@ -380,11 +380,6 @@ void Supervisor::look_at(std::uint64_t id) {
   Guest& guest = found->second;
   if (guest.ending.state == jail::Ending::State::alive) guest.ending = jail::reap(guest.process);
   if (guest.ending.state == jail::Ending::State::alive) return;
-  if (guest.leaves) {
-    // Before its end is told to the host, which may then give the user to another guest.
-    if (guest.identity) kill_all_of(*guest.identity);
-    sweeps_ = kDyingTries;
-  }
   guest.ending.denial_quota = guest.notifier.quota_spent();
   guest.ending.timed_out = guest.late;
   set_deadline(id, guest, core::Deadline::never());
@@ -392,6 +387,7 @@ void Supervisor::look_at(std::uint64_t id) {
     if (fd->valid()) unwatch(*fd);
   }
   guest.notifier.end(left_open_);
+  if (guest.leaves) end_leftovers(guest);
   if (guest.mounts.valid()) left_open_.push_back(std::move(guest.mounts));
   if (guest.group.valid()) {
     if (guest.ending.state == jail::Ending::State::ended) guest.ending.group = guest.group.usage();
@@ -412,6 +408,14 @@ bool Supervisor::remove_dying() {
   dying_.erase(std::remove_if(dying_.begin(), dying_.end(), [](jail::ControlGroup& group) { return group.remove(); }),
                dying_.end());
   return dying_.empty();
+}
+
+// Before the end of a guest is told to the host, which may then give its user to another. Without a listener its
+// descendants make no more processes.
+void Supervisor::end_leftovers(const Guest& guest) {
+  left_open_.clear();
+  if (guest.identity) kill_all_of(*guest.identity);
+  sweeps_ = kDyingTries;
 }
 
 // What is not gone after all tries hangs in the kernel, or is not this process's to end.
@@ -442,9 +446,8 @@ void Supervisor::end_all() {
     while (guest.ending.state == jail::Ending::State::alive) {
       (void)guest.process.wait_exit(core::Deadline::never());
       guest.ending = jail::reap(guest.process);
-      if (!guest.leaves) continue;
-      if (guest.identity) kill_all_of(*guest.identity);
-      sweeps_ = kDyingTries;
+      guest.notifier.end(left_open_);
+      if (guest.leaves) end_leftovers(guest);
     }
   }
   for (auto& [id, guest] : guests_) give_up(std::move(guest.group));

@@ -93,6 +93,8 @@ class Supervisor {
   void look_at(std::uint64_t id);
   void give_up(jail::ControlGroup group);
   [[nodiscard]] bool remove_dying();
+  /// What an ended guest may have left where no pid namespace ends it.
+  void end_leftovers(const Guest& guest);
   /// True when no ended guest has left a process, as far as is known.
   [[nodiscard]] bool sweep();
   void end_all();

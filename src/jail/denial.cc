@@ -78,7 +78,7 @@ std::string denial_rule(const SyscallTable& table, const std::string& syscall) {
   const std::string name = profile_name(table.profile);
   if (row == nullptr) return "seccomp: not in the " + name + " profile's list";
   if (row->answer == Answer::first) return std::string("seccomp: once only: ") + row->why;
-  if (row->answer == Answer::allow || row->answer == Answer::observe) {
+  if (row->answer == Answer::allow || row->answer == Answer::observe || row->answer == Answer::birth) {
     return "seccomp: in the " + name + " profile only with other arguments (" + row->why + ")";
   }
   return std::string("seccomp: ") + row->why;

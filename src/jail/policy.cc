@@ -62,6 +62,7 @@ core::Result<Policy> Policy::make(State state) {
     HEDDLE_ASSIGN(state.filter, build_filter(table, state.denials.observe ? Hearing::observes : Hearing::denials));
     if (state.denials.observe) state.observed = observed_calls(table);
     state.one_program = starts_one(table);
+    state.births = tells_births(table);
   }
   HEDDLE_ASSIGN(state.killing_filter, build_filter(table, Hearing::nobody));
   if (state.taken.count != 0) {

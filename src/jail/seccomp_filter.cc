@@ -40,6 +40,7 @@ std::uint32_t action(Answer answer, Hearing hearing) {
       return hearing != Hearing::nobody ? kStandIn : SCMP_ACT_ERRNO(EPERM);
     case Answer::observe:
       return hearing == Hearing::observes ? kStandIn : SCMP_ACT_ALLOW;
+    case Answer::birth:
     case Answer::first:
       return hearing != Hearing::nobody ? kStandIn : SCMP_ACT_ALLOW;
     case Answer::eperm:
@@ -116,9 +117,16 @@ std::vector<int> observed_calls(const SyscallTable& table) {
   return {numbers.begin(), numbers.end()};
 }
 
-bool starts_one(const SyscallTable& table) {
-  return std::any_of(table.begin(), table.end(), [](const SyscallRule& rule) { return rule.answer == Answer::first; });
+namespace {
+
+bool has(const SyscallTable& table, Answer answer) {
+  return std::any_of(table.begin(), table.end(), [&](const SyscallRule& rule) { return rule.answer == answer; });
 }
+
+}  // namespace
+
+bool starts_one(const SyscallTable& table) { return has(table, Answer::first); }
+bool tells_births(const SyscallTable& table) { return has(table, Answer::birth); }
 
 std::string pack_filters(std::string_view notifying, std::string_view killing, std::string_view second) {
   const auto length = [](std::string_view program) {

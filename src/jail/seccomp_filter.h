@@ -14,7 +14,7 @@ namespace heddle::jail {
 /// For whom a program is made.
 enum class Hearing : std::uint8_t {
   nobody,    ///< what no row allows gets the table's Unheard, Answer::denied EPERM
-  denials,   ///< both, and Answer::first: SECCOMP_RET_USER_NOTIF
+  denials,   ///< both, Answer::first and Answer::birth: SECCOMP_RET_USER_NOTIF
   observes,  ///< and Answer::observe too
 };
 
@@ -29,6 +29,8 @@ enum class Hearing : std::uint8_t {
 [[nodiscard]] std::vector<int> observed_calls(const SyscallTable& table);
 /// Whether a row is Answer::first.
 [[nodiscard]] bool starts_one(const SyscallTable& table);
+/// Whether a row is Answer::birth.
+[[nodiscard]] bool tells_births(const SyscallTable& table);
 
 /// All as one text, in the form of heddle/jail/confine/filters.h; `notifying` and `second` may be empty.
 [[nodiscard]] std::string pack_filters(std::string_view notifying, std::string_view killing, std::string_view second);

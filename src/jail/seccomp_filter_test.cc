@@ -45,6 +45,7 @@ class ScriptFilter : public ::testing::TestWithParam<Hearing> {
       case Answer::denied:
         return GetParam() == Hearing::denials ? kNotify : errno_answer(EPERM);
       case Answer::observe:
+      case Answer::birth:
       case Answer::first:  // none in this profile
         break;
       case Answer::eperm:

@@ -201,8 +201,9 @@ core::Result<Guest> Supervisor::spawn(const Policy& policy, const Program& progr
   }
   plan.environment = policy.environment();
   plan.limits = resource_limits(policy);
-  plan.notify = {notify_order(policy.denials().notifications), policy.denials().quota, policy.observed(),
-                 policy.one_program(), policy.profile() == Profile::program};
+  plan.notify = {
+      notify_order(policy.denials().notifications), policy.denials().quota, policy.observed(), policy.one_program(),
+      policy.profile() == Profile::program,         policy.births()};
   plan.group_limits = policy.limits().group;
   plan.namespaces = policy.namespaces();
   plan.deadline = deadline;

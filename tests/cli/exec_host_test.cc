@@ -48,7 +48,8 @@ class ExecHost : public ::testing::Test {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-constexpr const char* kNoNamespaces = "namespaces = \"off\"\ncontrol_groups = \"off\"\n";
+// Without a namespace all processes of the user count, and other tests run beside this one.
+constexpr const char* kNoNamespaces = "namespaces = \"off\"\ncontrol_groups = \"off\"\nlimits.processes = 1000\n";
 
 // One in the same session, one in its own, and one whose parents are gone. Each says that it is there.
 constexpr const char* kLeave =
@@ -72,6 +73,38 @@ TEST_F(ExecHost, NothingIsLeftWithoutNamespaces) {
     EXPECT_EQ(process.finish().code, code);
     EXPECT_TRUE(gone_within(hidden(), std::chrono::seconds(10))) << signal;
   }
+}
+
+// JAIL-12: what forks and ends again and again is a new process by the time that one is found.
+TEST_F(ExecHost, WhatMultipliesIsEndedWithoutNamespaces) {
+  fs::copy_file(HEDDLE_TEST_LIBEXEC "/heddle-test-attacker", folder_.path("bin/attacker"));
+  const std::string beat = folder_.path("work/beat");
+  const std::string policy = kNoNamespaces + grant("write");
+  const auto script = [&](const char* attack) {
+    return folder_.path("bin/attacker") + " program " + attack + " " + beat + " >/dev/null 2>&1; sleep 0.3; exit 5";
+  };
+  const auto beats = [&] {
+    std::error_code none;
+    const std::uintmax_t size = fs::file_size(beat, none);
+    return none ? 0 : size;
+  };
+  for (const char* attack : {"leave_and_fork", "leave_and_multiply"}) {
+    for (int round = 0; round < 4; ++round) {
+      fs::remove(beat);
+      const Ended ended = run(launch(policy, script(attack)));
+      EXPECT_EQ(ended.code, 5) << ended.err;
+      const std::uintmax_t then = beats();
+      EXPECT_GT(then, 3U);
+      ::usleep(300'000);
+      EXPECT_EQ(beats(), then) << attack;
+    }
+  }
+  // Control: free they outlive it.
+  fs::remove(beat);
+  EXPECT_EQ(run({"/usr/bin/sh", {"-c", script("leave_and_fork")}}).code, 5);
+  const std::uintmax_t then = beats();
+  ::usleep(300'000);
+  EXPECT_GT(beats(), then);
 }
 
 // The control: free they live on.

@@ -148,6 +148,31 @@ int hold_all(const std::string& folder) {
   return ::stat(ready.c_str(), &info) == 0 ? ETIMEDOUT : 0;
 }
 
+// Parameter: a file that it may write. Leaves three that fork and end, fork and end, each in a session of its own and
+// with a byte for the file, for some seconds.
+int leave_runners(const std::string& path, int children) {
+  timespec begin{};
+  ::clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (int runner = 0; runner < 3; ++runner) {
+    if (::syscall(SYS_fork) != 0) continue;
+    for (timespec now = begin; now.tv_sec < begin.tv_sec + 5; ::clock_gettime(CLOCK_MONOTONIC, &now)) {
+      ::syscall(SYS_setsid);
+      const long file = ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0666);
+      if (file < 0 || ::syscall(SYS_write, file, "x", 1) != 1) ::_exit(1);
+      ::syscall(SYS_close, file);
+      int born = 0;
+      long child = 0;
+      while (born < children && (child = ::syscall(SYS_fork)) > 0) ++born;
+      if (child != 0 && born > 0) ::_exit(0);
+    }
+    ::_exit(0);
+  }
+  return 0;
+}
+int leave_and_fork(const std::string& path) { return leave_runners(path, 1); }
+// As many as it may have. Never free.
+int leave_and_multiply(const std::string& path) { return leave_runners(path, 2); }
+
 }  // namespace
 
 // Parameter: a path, or how many.
@@ -169,6 +194,8 @@ const Attack kSharedAttacks[] = {
     {"grow_pipe", "make a pipe larger", grow_pipe},
     {"make_timers", "make timers", make_timers},
     {"queue_signals", "queue signals for itself", queue_signals},
+    {"leave_and_fork", "leave processes that fork again and again", leave_and_fork},
+    {"leave_and_multiply", "leave processes that multiply", leave_and_multiply},
     {"hold_all", "hold what the kernel counts per user", hold_all},
     {nullptr, nullptr, nullptr},
 };

@@ -288,7 +288,8 @@ wire::Message encode_spawn(const SpawnPlan& plan) {
   message.set("notify", static_cast<std::uint64_t>(plan.notify.order)).set("quota", plan.notify.quota);
   std::string observed;
   for (const int number : plan.notify.observed) observed += std::to_string(number) + " ";
-  message.set("observed", observed).set("one_program", plan.notify.one_program).set("held_ids", plan.notify.held_ids);
+  message.set("observed", observed).set("one_program", plan.notify.one_program);
+  message.set("held_ids", plan.notify.held_ids).set("births", plan.notify.births);
   encode_limits(plan.group_limits, message);
   message.set("ruleset", plan.ruleset.valid());
   encode_namespaces(plan.namespaces, message);
@@ -322,6 +323,7 @@ core::Result<SpawnPlan> decode_spawn(Packet packet) {
   if (!read_numbers(observed, plan.notify.observed)) return broken("a list of system calls that is none");
   HEDDLE_ASSIGN(plan.notify.one_program, packet.message.take_bool("one_program"));
   HEDDLE_ASSIGN(plan.notify.held_ids, packet.message.take_bool("held_ids"));
+  HEDDLE_ASSIGN(plan.notify.births, packet.message.take_bool("births"));
   HEDDLE_ASSIGN(plan.group_limits, decode_limits(packet.message));
   HEDDLE_ASSIGN(plan.namespaces, decode_namespaces(packet.message));
   HEDDLE_ASSIGN(plan.deadline, decode_deadline(packet.message));

@@ -24,7 +24,7 @@ TEST(Control, CarriesASpawnRequestWhole) {
   plan.environment = {"TZ=UTC"};
   plan.limits = {{RLIMIT_DATA, 1U << 20}, {RLIMIT_CORE, 0}, {RLIMIT_NPROC, UINT64_MAX}};
   plan.identity = 0x70000001;
-  plan.notify = {NotifyOrder::required, 7, {2, 257}, true, true};
+  plan.notify = {NotifyOrder::required, 7, {2, 257}, true, true, true};
   plan.deadline = core::Deadline::at(core::TimePoint(std::chrono::nanoseconds(123'456'789'012)));
   const core::FdPair pair = sockets();
   const core::FdPair pipe = core::pipe_pair().value();
@@ -37,6 +37,7 @@ TEST(Control, CarriesASpawnRequestWhole) {
   EXPECT_EQ(read.notify.quota, 7U);
   EXPECT_EQ(read.notify.observed, plan.notify.observed);
   EXPECT_TRUE(read.notify.one_program);
+  EXPECT_TRUE(read.notify.births);
   EXPECT_TRUE(read.notify.held_ids);
   EXPECT_EQ(read.deadline.when(), plan.deadline.when());
   ASSERT_EQ(read.limits.size(), plan.limits.size());

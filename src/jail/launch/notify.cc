@@ -164,6 +164,13 @@ std::optional<std::int64_t> result_of_keeping(HeldIds ids, int number, const std
   return std::nullopt;
 }
 
+bool is_birth(int number, std::uint64_t flags) noexcept {
+#ifdef SYS_fork
+  if (number == SYS_fork || number == SYS_vfork) return true;
+#endif
+  return number == SYS_clone && (flags & (kBirthFlagsRefused | CLONE_THREAD)) == 0;
+}
+
 ObjectArgument object_argument(int number) noexcept { return find_object(kObjects, number); }
 ObjectArgument second_path(int number) noexcept { return find_object(kSecondPaths, number); }
 
@@ -347,6 +354,10 @@ Notifier::Verdict Notifier::serve(std::uint32_t events) noexcept {
     std::uint64_t arguments[6];
     std::copy(std::begin(call.data.args), std::end(call.data.args), std::begin(arguments));
     if (const auto result = result_of_keeping(ids_, call.data.nr, arguments)) return answer_done(call.id, *result);
+  }
+  // By number and flags, which are the kernel's: no memory of the caller's has a say.
+  if (rules_.births && call.data.arch == kNative && is_birth(call.data.nr, call.data.args[0])) {
+    return answer(call.id, true);
   }
   DenialRecord record;
   record.number = call.data.nr;

@@ -11,8 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "heddle/jail/confine/notify.h"
 #include "heddle/jail/launch/control.h"
@@ -158,7 +162,8 @@ class Handshake : public ::testing::Test {
     int raw[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw), 0);
     guest_ = core::Fd(raw[1]);
-    notifier_ = Notifier({NotifyOrder::if_available, 64, {}, false, false}, ::getpid(), HeldIds{}, core::Fd(raw[0]));
+    notifier_ =
+        Notifier({NotifyOrder::if_available, 64, {}, false, false, false}, ::getpid(), HeldIds{}, core::Fd(raw[0]));
   }
   Notifier::Verdict say(std::initializer_list<std::uint8_t> words) {
     EXPECT_EQ(::send(guest_.get(), std::data(words), words.size(), 0), static_cast<ssize_t>(words.size()));
@@ -226,6 +231,113 @@ TEST_F(Handshake, AListenerOfNobodyIsPutAway) {
   if (ready == 0) GTEST_SKIP() << "this kernel does not tell (before Linux 5.9)";
   EXPECT_EQ(notifier_.serve(static_cast<std::uint32_t>(item.revents)), Notifier::Verdict::closed);
 }
+
+#ifdef SYS_fork
+// A process whose filter has a listener for what makes processes: at each byte it tries the three ways in turn and
+// answers with their errnos.
+class Parent {
+ public:
+  explicit Parent(NotifyRules rules) {
+    int raw[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw), 0);
+    core::Fd theirs(raw[1]);
+    int talk[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk), 0);
+    core::Fd far(talk[1]);
+    pid_ = ::fork();
+    if (pid_ == 0) run(raw[1], talk[1]);
+    socket_ = core::Fd(talk[0]);
+    notifier_ = Notifier(std::move(rules), pid_, HeldIds{}, core::Fd(raw[0]));
+  }
+  Parent(const Parent&) = delete;
+  Parent& operator=(const Parent&) = delete;
+  ~Parent() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  // False: somebody listens already.
+  bool listens() {
+    pollfd item{notifier_.socket().get(), POLLIN, 0};
+    return ::poll(&item, 1, 20'000) == 1 && notifier_.take_message() == Notifier::Verdict::listen;
+  }
+  // errnos of fork, vfork's clone, and a clone into a user namespace.
+  std::array<int, 3> attempt() {
+    std::array<int, 3> errors{-1, -1, -1};
+    EXPECT_EQ(::send(socket_.get(), "", 1, 0), 1);
+    for (int rounds = 0; rounds < 1000; ++rounds) {
+      pollfd items[] = {{socket_.get(), POLLIN, 0}, {notifier_.listener().get(), POLLIN, 0}};
+      if (::poll(items, notifier_.listener().valid() ? 2 : 1, 20'000) <= 0) break;
+      if (items[0].revents != 0) {
+        EXPECT_EQ(::recv(socket_.get(), errors.data(), sizeof errors, 0), static_cast<ssize_t>(sizeof errors));
+        break;
+      }
+      EXPECT_EQ(notifier_.serve(static_cast<std::uint32_t>(items[1].revents)), Notifier::Verdict::go_on);
+    }
+    return errors;
+  }
+  Notifier& notifier() { return notifier_; }
+
+ private:
+  [[noreturn]] static void run(int notify, int talk) {
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{sizeof code / sizeof code[0], code};
+    (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const int high = ::fcntl(talk, F_DUPFD_CLOEXEC, kNotifyFd + 1);
+    const int far = ::fcntl(notify, F_DUPFD_CLOEXEC, kNotifyFd + 1);
+    const long listener = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    if (listener < 0) ::_exit(1);
+    const int moved = ::fcntl(static_cast<int>(listener), F_DUPFD_CLOEXEC, kNotifyFd + 1);
+    ::close(static_cast<int>(listener));
+    if (::dup2(far, kNotifyFd) < 0 || notify_pass(moved) != 0) ::_exit(2);
+    ::close(moved);
+    for (char byte = 0; ::recv(high, &byte, 1, 0) == 1;) {
+      std::array<int, 3> errors{};
+      const auto born = [](long child) {
+        if (child == 0) ::_exit(0);
+        return child < 0 ? errno : 0;
+      };
+      errors[0] = born(::syscall(SYS_fork));
+      errors[1] = born(::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+      errors[2] = born(::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+      if (::send(high, errors.data(), sizeof errors, 0) < 0) ::_exit(3);
+    }
+    ::_exit(0);
+  }
+  pid_t pid_ = -1;
+  core::Fd socket_;
+  Notifier notifier_;
+};
+
+// JAIL-12: a guest's processes make others while somebody answers for it, and none once its end was seen.
+TEST(Births, GoOnUntilNobodyAnswers) {
+  Parent parent({NotifyOrder::if_available, 64, {}, false, true});
+  if (!parent.listens()) GTEST_SKIP() << "no listener to be had: somebody listens already";
+  EXPECT_EQ(parent.attempt(), (std::array{0, 0, EPERM}));
+  EXPECT_EQ(parent.notifier().log().total(), 1U);  // the namespace
+  DenialRecord record;
+  ASSERT_TRUE(parent.notifier().log().take(record));
+  EXPECT_EQ(record.number, SYS_clone);
+  EXPECT_FALSE(parent.notifier().log().take(record));
+  std::vector<core::Fd> open;
+  parent.notifier().end(open);
+  open.clear();
+  EXPECT_EQ(parent.attempt(), (std::array{ENOSYS, ENOSYS, ENOSYS}));
+}
+
+// Control: where the rules do not say so they are refused as any call is.
+TEST(Births, AreRefusedWhereTheRulesDoNotSaySo) {
+  Parent parent({NotifyOrder::if_available, 64, {}, false, false});
+  if (!parent.listens()) GTEST_SKIP() << "no listener to be had: somebody listens already";
+  EXPECT_EQ(parent.attempt(), (std::array{EPERM, EPERM, EPERM}));
+  EXPECT_EQ(parent.notifier().log().total(), 3U);
+}
+#endif
 
 TEST(ObjectArguments, AreWhereTheKernelTakesThem) {
   EXPECT_EQ(object_argument(SYS_openat).pointer, 1U);

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "heddle/jail/launch/notify.h"
 #include "seccomp_filter.h"
 #include "testing/bpf.h"
 #include "testing/condition_words.h"
@@ -117,6 +118,9 @@ class Examined {
     const bool observed = observed_.count(::seccomp_syscall_resolve_name(name.c_str())) != 0;
     if (is(kAllow, kAllow, kAllow) && !observed) return "let through";
     if (is(kAllow, kNotify, kAllow) && observed) return "let through, observed";
+    if (is(kNotify, kNotify, kAllow) && is_birth(::seccomp_syscall_resolve_name(name.c_str()), 0)) {
+      return "let through, told";
+    }
     if (is(kNotify, kNotify, kAllow) && starts_one(table_)) return "once";
     if (is(kEperm, kEperm, kEperm)) return "`EPERM`";
     if (is(kEnosys, kEnosys, kEnosys)) return "`ENOSYS`";
@@ -268,8 +272,8 @@ std::string print(Examined& profile, const std::vector<Row>& rows) {
     }
   }
   std::string text;
-  for (const char* answer : {"let through", "let through, observed", "once", "`EPERM`", "`ENOSYS`", "`EOPNOTSUPP`",
-                             "refused", "refused, or killed"}) {
+  for (const char* answer : {"let through", "let through, observed", "let through, told", "once", "`EPERM`", "`ENOSYS`",
+                             "`EOPNOTSUPP`", "refused", "refused, or killed"}) {
     const auto group = plain.find(answer);
     if (group == plain.end()) continue;
     text += "\n**" + group->first + "**, whatever the arguments (" + std::to_string(group->second.size()) + "):\n\n" +
@@ -317,6 +321,7 @@ const char* const kAnswers = R"(```
 |---|---|---|
 | let through | the kernel does it; which files, Landlock decides | the same |
 | let through, observed | the same; a policy that observes is told | the same, and nobody is told |
+| let through, told | the supervisor lets it go on while the guest lives, and keeps no record; then it fails with ENOSYS | let through |
 | once | the supervisor lets one through, the exec stub's | let through; Landlock decides which program |
 | `EPERM`, `ENOSYS`, `EOPNOTSUPP` | this error, and nobody is told: libraries try it and go on | the same |
 | refused | `EPERM`, and a [denial](denials.md) that counts against the quota | `EPERM` |

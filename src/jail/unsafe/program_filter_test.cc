@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 #include <set>
 
+#include "heddle/jail/launch/notify.h"
 #include "heddle/jail/unsafe/program_grants.h"
 #include "testing/bpf.h"
 
@@ -163,6 +165,45 @@ TEST_P(ProgramFilter, RefusesWhatMatters) {
   for (const int number : {SYS_clone3, SYS_openat2, SYS_io_uring_setup}) {
     EXPECT_EQ(answer(denials_, number), SECCOMP_RET_ERRNO | ENOSYS) << number;
   }
+}
+
+// JAIL-12: where no pid namespace may end what a program leaves, the supervisor is asked about each process; and about
+// namespaces, which it refuses, but never about a thread.
+TEST(ProgramPolicy, TellsBirthsWhereThereMayBeNoPidNamespace) {
+  const Program self = open_program("/proc/self/exe").value();
+  const auto births = [&](const NamespaceOrder& order) {
+    ProgramNeeds needs;
+    needs.namespaces = order;
+    return UnsafePolicy::program(self, grants(needs), needs).value();
+  };
+  const NamespaceSet others = NamespaceSet().with(Namespace::user);
+  EXPECT_FALSE(births({Need::required, kUsualNamespaces, Root::host}).births());
+  EXPECT_TRUE(births({Need::required, others, Root::host}).births());
+  EXPECT_TRUE(births({Need::if_available, kUsualNamespaces, Root::host}).births());
+  const Policy off = births({Need::off, kUsualNamespaces, Root::host});
+  EXPECT_TRUE(off.births());
+  const auto answer = [](std::string_view filter, int number, std::uint64_t flags) {
+    seccomp_data data{};
+    data.nr = number;
+    data.arch = AUDIT_ARCH_X86_64;
+    data.args[0] = flags;
+    return BpfProgram(filter).answer(data);
+  };
+  for (const int number : {SYS_fork, SYS_vfork, SYS_clone}) {
+    EXPECT_EQ(answer(off.filter(), number, 0), kNotify) << number;
+    EXPECT_EQ(answer(off.killing_filter(), number, 0), kAllow) << number;
+  }
+  EXPECT_EQ(answer(off.filter(), SYS_clone, CLONE_THREAD | CLONE_VM), kAllow);
+  for (const int flag : {CLONE_NEWUSER, CLONE_PARENT, CLONE_PTRACE}) {
+    for (const int thread : {0, CLONE_THREAD}) {
+      const auto flags = static_cast<std::uint64_t>(flag | thread);
+      EXPECT_EQ(answer(off.filter(), SYS_clone, flags), kNotify);
+      EXPECT_EQ(answer(off.killing_filter(), SYS_clone, flags), kEperm);
+      EXPECT_FALSE(is_birth(SYS_clone, flags));
+    }
+  }
+  EXPECT_FALSE(is_birth(SYS_clone, CLONE_THREAD));
+  EXPECT_FALSE(is_birth(SYS_clone3, 0));
 }
 
 // A policy that tells nobody is no program's.

@@ -58,6 +58,10 @@ Locks locks_of(const ProgramGrants& grants) {
   return Locks::none;
 }
 
+Births births_of(const NamespaceOrder& order) {
+  return order.need == Need::required && order.set.has(Namespace::pid) ? Births::free : Births::told;
+}
+
 }  // namespace
 
 std::vector<PathGrant> runtime_files() {
@@ -91,7 +95,7 @@ core::Result<Policy> UnsafePolicy::program(const Program& stub, const ProgramGra
                             "a program's refused calls are always told where they can be: notifications if_available "
                             "or required");
   }
-  state.table = program_syscalls(needs.subprocesses, locks_of(grants));
+  state.table = program_syscalls({needs.subprocesses, locks_of(grants), births_of(needs.namespaces)});
   state.limits = needs.limits;
   state.namespaces = needs.namespaces;
   state.denials = needs.denials;

@@ -5,17 +5,16 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <vector>
 
 #include "conditions.h"
+#include "heddle/jail/launch/notify.h"
 #include "heddle/jail/syscalls.h"
 #include "heddle/jail/unsafe/program_policy.h"
 
 namespace heddle::jail {
 namespace {
-
-constexpr std::uint64_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                          CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT | CLONE_PTRACE;
 
 constexpr Condition without(unsigned argument, std::uint64_t flags) { return {argument, flags, 0}; }
 
@@ -159,10 +158,7 @@ constexpr SyscallRule kCommon[] = {
     {"pkey_free", Answer::allow, kMemory, {}},
     {"pkey_mprotect", Answer::allow, kMemory, {}},
     {"membarrier", Answer::allow, kMemory, {}},
-    {"clone", Answer::allow, kThreads, {without(0, kNamespaceFlags)}},
     {"clone3", Answer::enosys, "JAIL-6: its arguments are out of a filter's reach", {}},
-    {"fork", Answer::allow, kThreads, {}},
-    {"vfork", Answer::allow, kThreads, {}},
     {"exit", Answer::allow, kThreads, {}},
     {"exit_group", Answer::allow, kThreads, {}},
     {"wait4", Answer::allow, kThreads, {}},
@@ -331,6 +327,18 @@ constexpr SyscallRule kFilesToLock[] = {
     {"fcntl", Answer::allow, kLocks, {is(1, F_OFD_SETLKW)}},
 };
 
+constexpr SyscallRule kBorn[] = {
+    {"clone", Answer::allow, kThreads, {without(0, kBirthFlagsRefused)}},
+    {"fork", Answer::allow, kThreads, {}},
+    {"vfork", Answer::allow, kThreads, {}},
+};
+constexpr SyscallRule kBornAndTold[] = {
+    {"clone", Answer::allow, kThreads, {{0, kBirthFlagsRefused | CLONE_THREAD, CLONE_THREAD}}},
+    {"clone", Answer::birth, kThreads, {without(0, kBirthFlagsRefused | CLONE_THREAD)}},
+    {"fork", Answer::birth, kThreads, {}},
+    {"vfork", Answer::birth, kThreads, {}},
+};
+
 using Rules = std::vector<SyscallRule>;
 
 template <std::size_t Count>
@@ -338,20 +346,34 @@ void append(Rules& rules, const SyscallRule (&more)[Count]) {
   rules.insert(rules.end(), std::begin(more), std::end(more));
 }
 
-Rules rules_of(Subprocesses subprocesses, Locks locks) {
+Rules rules_of(const ProgramCalls& calls) {
   Rules rules(std::begin(kCommon), std::end(kCommon));
-  subprocesses == Subprocesses::none ? append(rules, kOneProgram) : append(rules, kPrograms);
-  locks == Locks::none ? append(rules, kNoFileToLock) : append(rules, kFilesToLock);
+  calls.subprocesses == Subprocesses::none ? append(rules, kOneProgram) : append(rules, kPrograms);
+  calls.locks == Locks::none ? append(rules, kNoFileToLock) : append(rules, kFilesToLock);
+  calls.births == Births::free ? append(rules, kBorn) : append(rules, kBornAndTold);
   return rules;
+}
+
+// A table points to its rows, which live as long as this process.
+const std::array<Rules, 8>& all_rules() {
+  static const std::array<Rules, 8> kAll = [] {
+    std::array<Rules, 8> all;
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      all.at(at) =
+          rules_of({(at & 4U) != 0 ? Subprocesses::allowed : Subprocesses::none,
+                    (at & 2U) != 0 ? Locks::allowed : Locks::none, (at & 1U) != 0 ? Births::told : Births::free});
+    }
+    return all;
+  }();
+  return kAll;
 }
 
 }  // namespace
 
-SyscallTable program_syscalls(Subprocesses subprocesses, Locks locks) {
-  static const Rules kAll[] = {rules_of(Subprocesses::none, Locks::none), rules_of(Subprocesses::none, Locks::allowed),
-                               rules_of(Subprocesses::allowed, Locks::none),
-                               rules_of(Subprocesses::allowed, Locks::allowed)};
-  const Rules& rules = kAll[(subprocesses == Subprocesses::allowed ? 2U : 0U) + (locks == Locks::allowed ? 1U : 0U)];
+SyscallTable program_syscalls(const ProgramCalls& calls) {
+  const std::size_t at = (calls.subprocesses == Subprocesses::allowed ? 4U : 0U) +
+                         (calls.locks == Locks::allowed ? 2U : 0U) + (calls.births == Births::told ? 1U : 0U);
+  const Rules& rules = all_rules().at(at);
   return {rules.data(), rules.size(), Unheard::eperm, Profile::program};
 }
 

@@ -19,7 +19,7 @@ std::vector<PageProfile> profiles() {
   static const SyscallTable kTool = tool_syscalls();
   static const SyscallTable kPlugin = plugin_syscalls();
   static const SyscallTable kTaken = plugin_taken_syscalls();
-  static const SyscallTable kProgram = program_syscalls(Subprocesses::none, Locks::none);
+  static const SyscallTable kProgram = program_syscalls({});
   return {
       {"Profile `script`",
        "A static program of Heddle's own with one inherited stream socket: the worker that runs scripts.", kScript},
@@ -32,10 +32,12 @@ std::vector<PageProfile> profiles() {
       {"Profile `plugin`, narrowed", "With its second filter, when the plugin's code runs: as `tool` but for:", kPlugin,
        &kTaken, &kTool},
       {"Profile `program`", "A foreign program behind the exec stub ([policies](policy.md)).", kProgram},
-      {"Profile `program` with `allow_exec`", "As above but for:", program_syscalls(Subprocesses::allowed, Locks::none),
-       nullptr, &kProgram},
+      {"Profile `program` with `allow_exec`", "As above but for:", program_syscalls({Subprocesses::allowed}), nullptr,
+       &kProgram},
       {"Profile `program` with `paths.write`",
-       "As `program` but for:", program_syscalls(Subprocesses::none, Locks::allowed), nullptr, &kProgram},
+       "As `program` but for:", program_syscalls({Subprocesses::none, Locks::allowed}), nullptr, &kProgram},
+      {"Profile `program` that may be without a pid namespace",
+       "As `program` but for:", program_syscalls({Subprocesses::none, Locks::none, Births::told}), nullptr, &kProgram},
   };
 }
 

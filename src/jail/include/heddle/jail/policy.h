@@ -80,6 +80,8 @@ class Policy {
   [[nodiscard]] const std::vector<int>& observed() const noexcept { return state_->observed; }
   /// The supervisor lets one execveat through, the stub's.
   [[nodiscard]] bool one_program() const noexcept { return state_->one_program; }
+  /// The supervisor is told of each process that the guest makes, and lets it go on (Answer::birth).
+  [[nodiscard]] bool births() const noexcept { return state_->births; }
   /// All of them in sealed memory, as it is passed to guests.
   [[nodiscard]] const core::Fd& sealed_filter() const noexcept { return state_->sealed_filter; }
   /// A Landlock ruleset that grants paths. Not valid: nothing but the guest's own program.
@@ -100,6 +102,7 @@ class Policy {
     std::string second_filter;
     std::vector<int> observed;
     bool one_program = false;
+    bool births = false;
     core::Fd sealed_filter;
     core::Fd ruleset;
   };

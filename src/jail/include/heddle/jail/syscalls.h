@@ -21,6 +21,10 @@ enum class Answer : std::uint8_t {
   /// allow. Where the policy observes (DenialOptions::observe) the supervisor is told and lets every one of these calls
   /// go on, so that whatever may not go on must have a row of its own with `eperm`: what has none is told too.
   observe,
+  /// allow, and the supervisor is told where it can be, and lets it go on while the guest lives: afterwards nobody
+  /// answers, the call fails (ENOSYS), and what a guest has left cannot multiply. Of fork(2), vfork(2) and clone(2),
+  /// and what misses the row's conditions is refused by the supervisor by the same conditions (is_birth()).
+  birth,
   /// The one program that the stub starts: the supervisor is told and lets the first such call through, and no other.
   /// Where nobody can be told: allow.
   first,

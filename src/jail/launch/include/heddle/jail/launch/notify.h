@@ -3,9 +3,10 @@
 //
 // A call that is let go on runs as the guest made it, with memory that the guest could have changed meanwhile. So
 // nothing goes on because of what its pointers point at: only calls that the filter would have let through by
-// themselves, and that Landlock decides about afterwards.
+// themselves, and that Landlock decides about afterwards; and what makes a process, by number and flags.
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -83,8 +84,17 @@ struct NotifyRules {
   /// A call of the setuid(2) family that asks for nothing but the ids that the guest has is answered with success, as
   /// the kernel would, and is no denial. Nothing is done, so it does not matter that nothing is looked at but numbers.
   bool held_ids = false;
+  /// What makes a process goes on (is_birth()), untold. Once the listener is closed it fails.
+  bool births = false;
 };
 inline constexpr std::size_t kMaxObservedCalls = 64;
+
+/// fork(2), vfork(2), and clone(2) of a process with none of kBirthFlagsRefused.
+[[nodiscard]] bool is_birth(int number, std::uint64_t flags) noexcept;
+/// Of clone(2): namespaces, another parent than the caller, a tracer.
+inline constexpr std::uint64_t kBirthFlagsRefused = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT |
+                                                    CLONE_PTRACE;
 
 struct HeldIds {
   std::uint32_t user = 0;

@@ -70,7 +70,20 @@ enum class Locks : std::uint8_t {
   allowed,  ///< the others; then files that may only be read can be locked too, as long as the program runs
 };
 
+/// Whether the supervisor is told of each process that the program makes (Answer::birth).
+enum class Births : std::uint8_t {
+  free,  ///< the end of its pid namespace ends all of them
+  told,  ///< for a program that may be without one: what it leaves can make no more processes, and is then ended
+};
+
+/// What of a policy decides about system calls.
+struct ProgramCalls {
+  Subprocesses subprocesses = Subprocesses::none;
+  Locks locks = Locks::none;
+  Births births = Births::free;
+};
+
 /// The system calls of the profile `program`.
-[[nodiscard]] struct SyscallTable program_syscalls(Subprocesses subprocesses, Locks locks);
+[[nodiscard]] struct SyscallTable program_syscalls(const ProgramCalls& calls);
 
 }  // namespace heddle::jail
