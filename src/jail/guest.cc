@@ -17,13 +17,8 @@ namespace heddle::jail {
 namespace {
 
 using core::Errc;
-constexpr unsigned kFilterMode = 2;  // SECCOMP_MODE_FILTER
 constexpr std::chrono::seconds kCloseGrace{30};
 constexpr std::size_t kMostTaken = DenialLog::kRoom + DenialLog::kObservedRoom;
-
-core::Error not_confined(const std::string& what) {
-  return core::make_error(Errc::confinement, "verify a guest's confinement", what + "; the guest was sent nothing");
-}
 
 core::Result<NotifyReport> ask_notified(Link& link, std::uint64_t id) {
   wire::Message request("notify");
@@ -82,18 +77,7 @@ core::Result<void> Guest::verify_confined() const {
   if (!link_) return core::make_error(Errc::closed, "verify a guest's confinement");
   const core::Result<ProcessStatus> read = read_status(pid_, process_);
   if (!read.ok()) return not_confined(read.error().message());
-  const ProcessStatus& status = read.value();
-  if (status.no_new_privs != 1) return not_confined("no_new_privs is off");
-  if (status.seccomp_mode != kFilterMode) return not_confined("it has no system call filter");
-  if (status.seccomp_filters <= link_->outer_filters()) {
-    return not_confined("it has no system call filter of its own, only the " + std::to_string(link_->outer_filters()) +
-                        " that the host runs under");
-  }
-  if (status.threads != 1) return not_confined("it has " + std::to_string(status.threads) + " threads");
-  const std::uint32_t expected = identity_ != 0 ? identity_ : ::getuid();
-  for (const std::uint32_t uid : status.uids) {
-    if (uid != expected) return not_confined("it runs as user " + std::to_string(uid));
-  }
+  HEDDLE_TRY(judge_confined(read.value(), link_->outer_filters(), identity_ != 0 ? identity_ : ::getuid()));
   HEDDLE_TRY(verify_group());
   return verify_notified();
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <type_traits>
 
 #include "heddle/jail/confine/filters.h"
@@ -102,6 +103,32 @@ TEST(ProcessStatus, AFieldThatIsMissingOrStrangeIsAnError) {
   text.replace(text.find("Uid:\t1\t2\t3\t4"), 12, "Uid:\t1\t2\t3   ");
   EXPECT_FALSE(parse_status(text).ok());
   EXPECT_FALSE(parse_status("").ok());
+}
+
+// JAIL-1, JAIL-16: each fact by itself.
+TEST(ProcessStatus, OnlyAConfinedProcessIsTakenForOne) {
+  const ProcessStatus confined{{7, 7, 7, 7}, 1, 1, 2, 3};
+  EXPECT_TRUE(judge_confined(confined, 2, 7).ok());
+  const auto refused = [&](const char* why, const std::function<void(ProcessStatus&)>& change, unsigned outer = 2) {
+    ProcessStatus status = confined;
+    change(status);
+    const core::Result<void> verdict = judge_confined(status, outer, 7);
+    ASSERT_FALSE(verdict.ok()) << why;
+    EXPECT_EQ(verdict.error().code, Errc::confinement);
+    EXPECT_NE(verdict.error().message().find(why), std::string::npos) << verdict.error().message();
+  };
+  refused("no_new_privs is off", [](ProcessStatus& status) { status.no_new_privs = 0; });
+  refused("no system call filter", [](ProcessStatus& status) { status.seccomp_mode = 0; });
+  refused("no system call filter", [](ProcessStatus& status) { status.seccomp_mode = 1; });  // strict: no filter
+  refused(
+      "of its own, only the 3", [](ProcessStatus&) {}, 3);
+  refused(
+      "of its own, only the 4", [](ProcessStatus&) {}, 4);
+  refused("2 threads", [](ProcessStatus& status) { status.threads = 2; });
+  refused("0 threads", [](ProcessStatus& status) { status.threads = 0; });
+  for (std::size_t which = 0; which < 4; ++which) {
+    refused("user 8", [&](ProcessStatus& status) { status.uids[which] = 8; });
+  }
 }
 
 TEST(Identities, AreABlockThatIsMapped) {

@@ -13,6 +13,7 @@ namespace heddle::jail {
 namespace {
 
 using core::Errc;
+constexpr unsigned kFilterMode = 2;  // SECCOMP_MODE_FILTER
 constexpr std::size_t kMaxStatusBytes = 64U << 10;
 
 core::Error missing(std::string_view name) {
@@ -65,6 +66,24 @@ core::Result<ProcessStatus> parse_status(std::string_view text) {
   HEDDLE_TRY(number(text, "Seccomp", status.seccomp_mode));
   HEDDLE_TRY(number(text, "Seccomp_filters", status.seccomp_filters));
   return status;
+}
+
+core::Error not_confined(const std::string& what) {
+  return core::make_error(Errc::confinement, "verify a guest's confinement", what + "; the guest was sent nothing");
+}
+
+core::Result<void> judge_confined(const ProcessStatus& status, unsigned outer_filters, std::uint32_t user) {
+  if (status.no_new_privs != 1) return not_confined("no_new_privs is off");
+  if (status.seccomp_mode != kFilterMode) return not_confined("it has no system call filter");
+  if (status.seccomp_filters <= outer_filters) {
+    return not_confined("it has no system call filter of its own, only the " + std::to_string(outer_filters) +
+                        " that the host runs under");
+  }
+  if (status.threads != 1) return not_confined("it has " + std::to_string(status.threads) + " threads");
+  for (const std::uint32_t uid : status.uids) {
+    if (uid != user) return not_confined("it runs as user " + std::to_string(uid));
+  }
+  return {};
 }
 
 namespace {

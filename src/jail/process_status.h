@@ -23,6 +23,13 @@ struct ProcessStatus {
 /// Every field must be there, once, in its form; Errc::unsupported otherwise (Seccomp_filters: Linux 5.9).
 [[nodiscard]] core::Result<ProcessStatus> parse_status(std::string_view text);
 
+[[nodiscard]] core::Error not_confined(const std::string& what);
+
+/// What the kernel must say of a guest before it is sent anything (JAIL-16): confined by itself, beside the filters
+/// that the host runs under, alone, and as `user`. Errc::confinement says what is not so.
+[[nodiscard]] core::Result<void> judge_confined(const ProcessStatus& status, unsigned outer_filters,
+                                                std::uint32_t user);
+
 /// Of the very process that `process` stands for: it is known to have lived after the read, so `pid` was still its own.
 /// Errc::not_found when it has ended.
 [[nodiscard]] core::Result<ProcessStatus> read_status(pid_t pid, const core::Pidfd& process);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,6 +68,22 @@ TEST(Notifications, NameTheCallAndItsArguments) {
   EXPECT_NE(denial.hint, "");
   EXPECT_EQ(kill.denials.total, 1U);
   EXPECT_EQ(kill.denials.dropped, 0U);
+}
+
+// JAIL-14: what was read of a caller that was gone by then may have been another's, and is not kept. The kernel's
+// answer to the question whether it is still there is made a no.
+TEST(Notifications, WhatWasReadOfACallerThatIsGoneIsNotKept) {
+  const InjectedSupervisor injected({{SYS_ioctl, ENOENT, {{1, kAll, SECCOMP_IOCTL_NOTIF_ID_VALID}}}});
+  auto supervisor = start_supervisor(injected.path());
+  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
+  const Attempt open = attempt(supervisor.value(), "read_file", "/etc/passwd");
+  EXPECT_EQ(open.error, EPERM);
+  ASSERT_EQ(open.denials.denials.size(), 1U);
+  EXPECT_EQ(open.denials.denials[0].syscall, "openat");
+  EXPECT_EQ(open.denials.denials[0].object, Denial::Object::none);
+  EXPECT_EQ(open.denials.denials[0].observed, "");
+  EXPECT_EQ(open.denials.denials[0].bytes, "");
+  EXPECT_EQ(open.denials.denials[0].folder, "");
 }
 
 // JAIL-14: paths and addresses, observed.

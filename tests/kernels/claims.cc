@@ -23,6 +23,7 @@ constexpr Claim kClaims[] = {
     {"landlock", "JAIL-2", "Landlock's ABI is the one that this kernel is known for", kFrom61, landlock_version},
     {"landlock-files", "JAIL-2", "Landlock refuses files", kFrom61, landlock_files},
     {"landlock-truncate", "JAIL-2", "Landlock refuses truncation", kFrom612, landlock_truncate},
+    {"landlock-devices", "JAIL-2", "Landlock refuses what a device is asked", kFrom612, landlock_devices},
     {"landlock-tcp", "JAIL-3", "Landlock refuses TCP", kFrom612, landlock_tcp},
     {"landlock-udp", "JAIL-3", "Landlock refuses UDP", kNowhere, landlock_udp},
     {"landlock-abstract", "JAIL-2, 5", "Landlock refuses abstract UNIX sockets", kFrom612, landlock_abstract_sockets},

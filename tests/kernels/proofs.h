@@ -50,6 +50,7 @@ Finding sealed_has_no_exec(const World& world);
 // proofs_landlock.cc
 Finding landlock_files(const World& world);
 Finding landlock_truncate(const World& world);
+Finding landlock_devices(const World& world);
 Finding landlock_tcp(const World& world);
 Finding landlock_udp(const World& world);
 Finding landlock_abstract_sockets(const World& world);

@@ -115,8 +115,10 @@ Failure hide_and_enforce(Filters& filters, ConfineReport& report) {
   return enforce(filters, order, report);
 }
 
+}  // namespace
+
 // Landlock's first ruleset had to grant execute on the program; this one takes it back.
-Failure seal_files(int& abi) {
+Failure seal_files(int& abi) noexcept {
   abi = landlock_abi();
   if (abi < 0) return failed(Step::seal_create, -abi);
   const core::Fd ruleset(landlock_deny_all(abi));
@@ -125,8 +127,6 @@ Failure seal_files(int& abi) {
   if (enforced < 0) return failed(Step::seal_restrict, -enforced);
   return {};
 }
-
-}  // namespace
 
 void prepare() noexcept {
   try {

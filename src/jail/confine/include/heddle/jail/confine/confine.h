@@ -43,4 +43,8 @@ struct ConfineResult {
 /// it could not be loaded for every thread, and then the program must end. The host asks Guest::verify_narrowed().
 [[nodiscard]] Failure narrow_self() noexcept;
 
+/// The second ruleset, which grants nothing: the first of what confine_self() does, by itself, so that tests see what
+/// it holds. Step none: done, with the ABI that it is of.
+[[nodiscard]] Failure seal_files(int& abi) noexcept;
+
 }  // namespace heddle::jail
