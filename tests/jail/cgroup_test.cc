@@ -345,6 +345,41 @@ TEST(Groups, AreSweptAfterAKilledSupervisor) {
   EXPECT_FALSE(started.value().guest.process().has_exited());
 }
 
+// In a child: a host with two guests in groups, each with children that nothing but its group ends. Says that they are
+// there, and waits to be killed.
+[[noreturn]] void hosts_two(const CgroupOptions& options, const core::Fd& up) {
+  auto supervisor = start_supervisor(kSupervisor, options);
+  std::vector<Started> guests;
+  for (int i = 0; i < 2 && supervisor.ok(); ++i) {
+    auto started = start_guest(supervisor.value(), "heddle-test-guest", {"family"}, own_group());
+    if (!started.ok() || next_message(started.value().channel).op() != "ready") ::_exit(1);
+    guests.push_back(std::move(started).value());
+  }
+  if (core::write_all(up, "x").ok()) ::pause();
+  ::_exit(1);
+}
+
+// JAIL-12: with the host gone, while its guests live, their supervisor takes the groups away with all that is in them.
+// No other one is started, which would do so too.
+TEST(Groups, AreRemovedWhenTheHostIsKilled) {
+  NEEDS_GROUPS();
+  const GroupPlace place;
+  core::FdPair up = core::pipe_pair().value();
+  const pid_t host = ::fork();
+  if (host == 0) hosts_two(place.options(), up.second);
+  up.second.reset();
+  char byte = 0;
+  ASSERT_EQ(::read(up.first.get(), &byte, 1), 1);
+  std::set<pid_t> left;
+  for (const std::string& group : place.groups()) left.merge(members(place.path() + "/" + group));
+  EXPECT_GE(left.size(), 8U);  // and a child that is made ahead
+  ASSERT_EQ(::kill(host, SIGKILL), 0);
+  EXPECT_EQ(::waitpid(host, nullptr, 0), host);
+  for (int tries = 0; tries < 6000 && !place.groups().empty(); ++tries) ::usleep(5000);
+  EXPECT_TRUE(place.groups().empty());
+  for (const pid_t pid : left) EXPECT_TRUE(gone(pid));
+}
+
 // JAIL-9: systemd's delegation with the host in the delegated group itself, as in a scope: both move below it. In a
 // child, since this process stays where it is.
 int moves_the_host(const std::string& group, CgroupOptions::Host host) {
