@@ -75,6 +75,23 @@ TEST_F(ExecHost, NothingIsLeftWithoutNamespaces) {
   }
 }
 
+// JAIL-12: with the supervisor killed its stub ends, and the program with the stub.
+TEST_F(ExecHost, TheProgramEndsWithItsStub) {
+  Process process(launch(kNoNamespaces, "echo up; exec hidden 1000"));
+  EXPECT_EQ(process.line(), "up");
+  std::vector<pid_t> programs;
+  for (int tries = 0; tries < 4000 && programs.empty(); ++tries) {
+    ::usleep(5000);
+    programs = hidden();
+  }
+  EXPECT_EQ(programs.size(), 1U);
+  const std::vector<pid_t> supervisors = descendants_named("heddle-supervis");
+  ASSERT_EQ(supervisors.size(), 1U);
+  ::kill(supervisors[0], SIGKILL);
+  EXPECT_TRUE(gone_within(programs, std::chrono::seconds(10)));
+  EXPECT_NE(process.finish().code, 0);
+}
+
 // JAIL-12: what forks and ends again and again is a new process by the time that one is found.
 TEST_F(ExecHost, WhatMultipliesIsEndedWithoutNamespaces) {
   fs::copy_file(HEDDLE_TEST_LIBEXEC "/heddle-test-attacker", folder_.path("bin/attacker"));

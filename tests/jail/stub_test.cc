@@ -5,6 +5,13 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <vector>
+
 #include "program_world.h"
 #include "step_row.h"
 
@@ -26,12 +33,15 @@ TEST(Stub, ControlWithoutInjection) {
   EXPECT_EQ(outcome.value().output, "ran\n");
 }
 
-// JAIL-11, JAIL-16
-TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
-  const struct {
-    const char* step;
-    Injection injection;
-  } rows[] = {
+struct StubRow {
+  const char* step;
+  Injection injection;
+  std::optional<int> reported = {};  // errno that is reported, where it is not the injected one
+};
+
+const std::vector<StubRow>& stub_rows() {
+  static const std::vector<StubRow> kRows = {
+      {"read the program's arguments", {SYS_read, EIO, {{0, kAll, 7}}}, EINVAL},
       {"not_dumpable", {SYS_prctl, EPERM, {{0, kAll, PR_SET_DUMPABLE}, {1, kAll, 0}}}},
       {"filter_check", {SYS_fcntl, EINVAL, {{1, kAll, F_GET_SEALS}}}},
       {"filter_read", {SYS_pread64, EIO, {}}},
@@ -40,18 +50,27 @@ TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
       {"notify_pass", {SYS_sendmsg, EIO, {{0, kAll, 5}}}},
       {"notify_close", {SYS_close, EIO, {{0, kAll, 5}}}},
       {"filter_load", {SYS_seccomp, EACCES, {{0, kAll, 1}}}},
+      {"make a pipe", {SYS_pipe2, EMFILE, {{1, kAll, O_CLOEXEC}}}},
       {"fork", {SYS_clone, EAGAIN, {{0, CLONE_VM, 0}}}},
       {"set up the program's stdio", {SYS_dup2, EMFILE, {}}},
       {"enter the working folder", {SYS_fchdir, EACCES, {{0, kAll, 8}}}},
+      {"close what is not the program's",
+       {SYS_fcntl, EINVAL, {{0, kAll, 11}, {1, kAll, F_SETFD}, {2, kAll, FD_CLOEXEC}}}},
       {"execute the program", {SYS_execveat, EACCES, {{0, kAll, 6}}}},
   };
-  for (const auto& row : rows) {
+  return kRows;
+}
+
+// JAIL-11, JAIL-16
+TEST(Stub, EveryStepThatFailsIsNamedAndTheProgramNeverRuns) {
+  for (const StubRow& row : stub_rows()) {
     SCOPED_TRACE(row.step);
     auto outcome = start_echo({row.injection});
     ASSERT_TRUE(outcome.ok()) << outcome.error().message();
     EXPECT_EQ(outcome.value().first.op(), "failed");
     EXPECT_EQ(outcome.value().first.take_string("step").value(), row.step);
-    EXPECT_EQ(outcome.value().first.take_number("errno").value(), static_cast<unsigned>(row.injection.error));
+    EXPECT_EQ(outcome.value().first.take_number("errno").value(),
+              static_cast<unsigned>(row.reported.value_or(row.injection.error)));
     EXPECT_EQ(outcome.value().output, "");
   }
 }
@@ -72,6 +91,39 @@ TEST(Stub, AFolderThatIsNotTheOneThatWasOpenedIsNotEntered) {
     run.folder_name = name;
     EXPECT_EQ(run_program(supervisor.value(), run).value().output, "ran\n") << name;
   }
+}
+
+// JAIL-11: the steps are those that the stub's source names.
+TEST(Stub, EveryStepHasARow) {
+  std::ifstream file(HEDDLE_STUB_SOURCE);
+  if (!file.is_open()) GTEST_SKIP() << "the source is not here: this is a guest kernel";
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string source = text.str();
+  std::set<std::string> known = {
+      // The supervisor and the child make the same call before the stub does: it is they who would fail. That the
+      // program ends with its stub is ExecHost.TheProgramEndsWithItsStub's.
+      "end with the stub",
+      "keep the program's orphans",
+      // Of what the host says, and of a program that has run.
+      "read the host's order",
+      "wait for the program",
+  };
+  for (const StubRow& row : stub_rows()) known.insert(row.step);
+  const std::regex step(R"re((?:step = |fail\(channel, )"([^"]+)")re");
+  unsigned found = 0;
+  for (std::sregex_iterator at(source.begin(), source.end(), step), end; at != end; ++at, ++found) {
+    EXPECT_EQ(known.count((*at)[1].str()), 1U) << (*at)[1].str();
+  }
+  EXPECT_GE(found, 11U);
+}
+
+// A program that has run is no failed start: what cannot be known about its end is said.
+TEST(Stub, AnEndThatCannotBeSeenIsNamed) {
+  auto outcome = start_echo({{SYS_wait4, ECHILD, {}}});
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().first.op(), "failed");
+  EXPECT_EQ(outcome.value().first.take_string("step").value(), "wait for the program");
 }
 
 // JAIL-11: the steps before the stub, which are those of every guest.
