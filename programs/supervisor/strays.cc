@@ -23,7 +23,6 @@ namespace heddle::supervisor {
 namespace {
 
 constexpr int kLooks = 16;
-constexpr std::size_t kMostChildren = 1U << 20;  // bytes of their numbers
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -66,29 +65,12 @@ bool end_one(pid_t pid) {
   return true;
 }
 
-// Where the kernel lists a process's children (CONFIG_PROC_CHILDREN), and where one has to look at all processes.
 unsigned look(const std::vector<pid_t>& kept) {
   unsigned found = 0;
-  const auto judge = [&](pid_t pid) {
-    if (std::find(kept.begin(), kept.end(), pid) == kept.end() && end_one(pid)) ++found;
-  };
-  const core::Fd list(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
-  if (list.valid()) {
-    const auto text = core::read_all(list, kMostChildren);
-    if (!text.ok()) return 1;
-    const char* at = text.value().data();
-    const char* const end = at + text.value().size();
-    for (pid_t pid = 0; at < end; ++at) {
-      const auto [next, problem] = std::from_chars(at, end, pid);
-      if (problem != std::errc()) break;
-      judge(pid);
-      at = next;
-    }
-    return found;
-  }
   const pid_t self = ::getpid();
   for (const pid_t pid : all_processes()) {
-    if (parent_of(pid) == self) judge(pid);
+    const bool stray = parent_of(pid) == self && std::find(kept.begin(), kept.end(), pid) == kept.end();
+    if (stray && end_one(pid)) ++found;
   }
   return found;
 }

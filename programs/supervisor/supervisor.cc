@@ -410,11 +410,12 @@ bool Supervisor::remove_dying() {
   return dying_.empty();
 }
 
-// Before the end of a guest is told to the host, which may then give its user to another. Without a listener its
-// descendants make no more processes.
+// Before the end of a guest is told to the host, which may then give its user to another. Now that its listener is
+// closed its descendants make no more processes; where there was none, all of them are killed at once if they have a
+// user.
 void Supervisor::end_leftovers(const Guest& guest) {
   left_open_.clear();
-  if (guest.identity) kill_all_of(*guest.identity);
+  if (guest.identity && guest.notifier.state() != jail::NotifyState::listening) kill_all_of(*guest.identity);
   sweeps_ = kDyingTries;
 }
 

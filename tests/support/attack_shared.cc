@@ -167,6 +167,8 @@ int leave_runners(const std::string& path, int children) {
     }
     ::_exit(0);
   }
+  const timespec pause{0, 300'000'000};
+  ::nanosleep(&pause, nullptr);
   return 0;
 }
 int leave_and_fork(const std::string& path) { return leave_runners(path, 1); }
