@@ -92,4 +92,39 @@ edit("a catch block begins without a completion value"
   w2c_f1073(instance, w2c_p0);
 ")
 
+# As it comes, a host function hands over boxes that the host would have to free by calls into the module. Only the
+# console's is ever made: (text, level), and the bytes that are left come back as an integer.
+edit("a host function takes a text and a number and gives back a number"
+"  w2c_i1 += w2c_i2;
+  w2c_i2 = w2c_p5;
+  w2c_j2 = i64_load(&instance->w2c_memory, (u64)(w2c_i2));
+  w2c_i3 = 0u;
+  w2c_i0 = w2c_JS_ToCStringLen2(instance, w2c_i0, w2c_i1, w2c_j2, w2c_i3);
+  w2c_l9 = w2c_i0;
+  w2c_i0 = !(w2c_i0);
+  if (w2c_i0) {
+    w2c_j0 = 25769803776ull;
+    w2c_p1 = w2c_j0;
+    goto w2c_B0;
+  }
+"
+"  w2c_i1 += w2c_i2;
+  w2c_i2 = w2c_p3;
+  w2c_j2 = i64_load(&instance->w2c_memory, (u64)(w2c_i2));
+  w2c_i3 = 0u;
+  w2c_i0 = w2c_JS_ToCStringLen2(instance, w2c_i0, w2c_i1, w2c_j2, w2c_i3);
+  w2c_l9 = w2c_i0;
+  w2c_i0 = !(w2c_i0);
+  if (w2c_i0) {
+    w2c_j0 = 25769803776ull;
+    w2c_p1 = w2c_j0;
+    goto w2c_B0;
+  }
+  w2c_l10 = i32_load(&instance->w2c_memory, (u64)(w2c_p3) + 8u);
+  w2c_i0 = i32_load(&instance->w2c_memory, (u64)(w2c_l6) + 12u);
+  w2c_p1 = (u64)(*Z_envZ_host_call)(instance->Z_env_instance, w2c_l9, w2c_i0, w2c_l10, 0u, 0u);
+  w2c_JS_FreeCString(instance, w2c_p0, w2c_l9);
+  goto w2c_B0;
+")
+
 file(WRITE "${DESTINATION}" "${text}")

@@ -139,6 +139,20 @@ Seen seen_as(char32_t code) noexcept {
   return range != std::end(kHidden) && code >= range->first ? Seen::hidden : Seen::as_it_is;
 }
 
+std::string bound_text_bytes(std::string_view text, std::size_t max_bytes) {
+  const std::size_t plain = std::min(plain_bytes(text), max_bytes);
+  std::string bounded(text.substr(0, plain));
+  for (std::size_t at = plain; at < text.size();) {
+    const Character c = decode(text, at);
+    const bool replaced = !c.well_formed || text[at] == '\0';
+    const std::string_view piece = replaced ? kReplacement : text.substr(at, c.bytes);
+    if (bounded.size() + piece.size() > max_bytes) break;
+    bounded += piece;
+    at += replaced && encoded_surrogate(text, at) ? 3 : c.bytes;
+  }
+  return bounded;
+}
+
 std::string printable_line(std::string_view text) {
   std::string line;
   line.reserve(text.size());

@@ -104,5 +104,20 @@ TEST(Text, FindsLineAndColumn) {
   EXPECT_EQ(p.column, 3U);
 }
 
+// JRN-4, SBX-25: bounded by bytes, storable, no character cut in half.
+TEST(TextTest, BoundsByBytes) {
+  EXPECT_EQ(bound_text_bytes("abc", 3), "abc");
+  EXPECT_EQ(bound_text_bytes("abc", 2), "ab");
+  EXPECT_EQ(bound_text_bytes("a\xC3\xBC", 2), "a");
+  EXPECT_EQ(bound_text_bytes("a\xC3\xBC", 3), "a\xC3\xBC");
+  EXPECT_EQ(bound_text_bytes(std::string_view("a\0b", 3), 100),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(bound_text_bytes(std::string_view("a\0b", 3), 3), "a");
+  EXPECT_EQ(bound_text_bytes("\xED\xA0\x80x", 4), "\xEF\xBF\xBDx");
+  EXPECT_EQ(bound_text_bytes("\xFFx", 4), "\xEF\xBF\xBDx");
+  EXPECT_EQ(bound_text_bytes("x", 0), "");
+}
+
 }  // namespace
 }  // namespace heddle::core

@@ -223,12 +223,12 @@ core::Result<std::unique_ptr<Engine>> Engine::create() {
 Engine::Engine(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
-RunResult Engine::run(std::uint32_t run_id, std::string_view script, std::string_view input_json,
-                      const Limits& limits) {
+RunResult Engine::run(std::uint32_t run_id, std::string_view script, std::string_view input_json, const Limits& limits,
+                      ConsoleSink* console) {
   HEDDLE_CHECK(run_id != 0);
   HEDDLE_CHECK(state_->guest.on_own_thread());
   state_->guest.restore();
-  state_->guest.begin_run(run_id, limits.memory_bytes);
+  state_->guest.begin_run(run_id, limits, console);
   Run run(state_->guest, state_->script, script, limits.output_bytes);
   RunResult result = run.evaluate(input_json, limits.memory_bytes);
   state_->guest.end_run();

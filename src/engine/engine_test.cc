@@ -158,7 +158,7 @@ TEST_F(ValuesTest, GlobalsArePinned) {
       "Infinity Int16Array Int32Array Int8Array InternalError Iterator JSON Map Math NaN Number Object Promise "
       "Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String SuppressedError Symbol "
       "SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet "
-      "decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis input isFinite isNaN "
+      "console decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis input isFinite isNaN "
       "parseFloat parseInt queueMicrotask undefined unescape\"");
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heddle/core/text.h"
 #include "signals.h"
 
 namespace heddle::engine {
@@ -117,8 +118,10 @@ bool Guest::pristine() const noexcept {
          instance_.w2c___indirect_function_table.data == table_ && exit_ == Exit::none && rejections_.empty();
 }
 
-void Guest::begin_run(std::uint32_t run_id, std::uint64_t memory_bytes) noexcept {
-  memory_ceiling_ = memory_bytes;
+void Guest::begin_run(std::uint32_t run_id, const Limits& limits, ConsoleSink* console) noexcept {
+  memory_ceiling_ = limits.memory_bytes;
+  console_ = console;
+  console_left_ = limits.console_bytes;
   // The first thing that is not the same in two runs: Math.random's state. Never 0, which a xorshift cannot leave.
   std::uint64_t seed = 0;
   while (seed == 0) HEDDLE_CHECK(::getrandom(&seed, sizeof seed, 0) == sizeof seed);
@@ -126,7 +129,10 @@ void Guest::begin_run(std::uint32_t run_id, std::uint64_t memory_bytes) noexcept
   run_id_.store(run_id);
 }
 
-void Guest::end_run() noexcept { run_id_.store(0); }
+void Guest::end_run() noexcept {
+  run_id_.store(0);
+  console_ = nullptr;
+}
 
 bool Guest::on_own_thread() const noexcept { return ::pthread_equal(::pthread_self(), thread_) != 0; }
 
@@ -284,6 +290,24 @@ void Guest::rejected(std::uint32_t promise_box, std::uint32_t reason_box, bool h
   }
   free_box(promise_box);
   free_box(reason_box);
+}
+
+std::uint32_t Guest::write_console(std::uint32_t address, std::uint32_t length, std::uint32_t level) noexcept {
+  const std::string_view bytes = view(address, length);
+  if (exit_ != Exit::none || level > static_cast<std::uint32_t>(ConsoleLevel::debug)) jump(Exit::corrupt);
+  if (console_ == nullptr) return 0;
+  const std::uint64_t room = console_left_ - std::min(console_left_, kConsoleLineBytes);
+  std::string text = core::bound_text_bytes(bytes, room + 4);  // one character more than there is room for
+  const bool cut = text.size() > room || console_left_ < kConsoleLineBytes;
+  if (cut) text = core::bound_text_bytes(text, room);
+  console_->line(static_cast<ConsoleLevel>(level), text, cut);
+  if (cut) {
+    console_ = nullptr;
+    return 0;
+  }
+  console_left_ = room - text.size();
+  // One more is asked for, so that a line without room is marked as cut.
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(console_left_, 1, INT32_MAX));
 }
 
 std::string_view Guest::view(std::uint32_t address, std::uint32_t length) noexcept {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "heddle/core/result.h"
+#include "heddle/engine/engine.h"
 #include "linear_memory.h"
 #include "quickjs_wasm.h"
 
@@ -74,7 +75,7 @@ class Guest {
   [[nodiscard]] bool pristine() const noexcept;
 
   /// A run begins and ends; between runs the id is 0.
-  void begin_run(std::uint32_t run_id, std::uint64_t memory_bytes) noexcept;
+  void begin_run(std::uint32_t run_id, const Limits& limits, ConsoleSink* console) noexcept;
   void end_run() noexcept;
 
   /// Runs `body`, which does nothing but call generated code and assign to trivial variables. False when it was left by
@@ -126,6 +127,8 @@ class Guest {
   [[nodiscard]] std::uint32_t grow_memory(wasm_rt_memory_t* memory, std::uint32_t pages) noexcept;
   void allocate_table(wasm_rt_funcref_table_t* table, std::uint32_t elements) noexcept;
   void rejected(std::uint32_t promise_box, std::uint32_t reason_box, bool handled) noexcept;
+  /// A line of the console; gives back how many bytes it still takes.
+  [[nodiscard]] std::uint32_t write_console(std::uint32_t address, std::uint32_t length, std::uint32_t level) noexcept;
 
  private:
   using Body = void (*)(void*);
@@ -159,6 +162,9 @@ class Guest {
   pthread_t thread_{};
   std::uintptr_t stack_low_ = 0;
   std::uint32_t script_stack_ = 0;
+
+  ConsoleSink* console_ = nullptr;
+  std::uint64_t console_left_ = 0;
 
   std::vector<Rejection> rejections_;
   std::uint64_t rejections_lost_ = 0;  // more than are kept

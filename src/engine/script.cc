@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "bootstrap.h"
+
 namespace heddle::engine {
 namespace {
 
@@ -25,10 +27,7 @@ constexpr std::uint32_t kScratchSize = 32;
 // The part of a context in which its random state is looked for.
 constexpr std::uint32_t kContextSize = 1024;
 
-// JSON.rawJSON lets a result hold text that no JSON value round-trips to (1e400), so it goes.
-constexpr std::string_view kPrelude = "delete JSON.rawJSON; delete JSON.isRawJSON; undefined";
-
-constexpr const char* kTexts[] = {kScriptFile, "input", "name", "message", "stack"};
+constexpr const char* kTexts[] = {kScriptFile, kOwnFile, "input", "name", "message", "stack"};
 static_assert(sizeof kTexts / sizeof *kTexts == static_cast<std::size_t>(Text::count));
 
 // QuickJS's generator (xorshift64*), as far as its state goes.
@@ -85,18 +84,39 @@ core::Result<void> Script::build() {
   Value undefined = 0;
   Value object = 0;
   Value text = 0;
-  Value prelude = 0;
   if (!evaluate("undefined", undefined) || !evaluate("({})", object) || !evaluate("'text'", text) ||
-      !evaluate("String.prototype.slice", slice_) || !evaluate(kPrelude, prelude)) {
+      !evaluate("String.prototype.slice", slice_)) {
     return unusable("it does not evaluate");
   }
   if (undefined != kUndefined || tag_of(object) != Tag::object || tag_of(text) != Tag::string ||
-      tag_of(slice_) != Tag::object || tag_of(global_) != Tag::object || prelude != kUndefined) {
+      tag_of(slice_) != Tag::object || tag_of(global_) != Tag::object) {
     return unusable("its values have an unknown form");
   }
+  HEDDLE_TRY(bootstrap());
   HEDDLE_ASSIGN(const std::uint32_t seed, find_random_state());
   if (!guest_.enter([&] { Z_qjsZ_JS_RunGC(in, runtime_); })) return unusable("its collector failed");
   return guest_.freeze(seed);
+}
+
+core::Result<void> Script::bootstrap() {
+  Value function = kUndefined;
+  if (!evaluate(kBootstrap, Text::own_file, function) || tag_of(function) != Tag::object) {
+    return unusable("its bootstrap does not evaluate");
+  }
+  std::uint32_t name = 0;
+  std::uint32_t box = 0;
+  constexpr std::uint32_t kArguments = 2;
+  if (!put("write", name) ||
+      !guest_.enter([&] { box = Z_qjsZ_qjs_new_host_function(guest_.instance(), name, 5, kArguments); })) {
+    return unusable("it makes no function for the console");
+  }
+  Value write = kUndefined;
+  Value result = 0;
+  const bool called = guest_.load(box, write) && guest_.write(scratch_, &write, sizeof write) && guest_.enter([&] {
+    result = Z_qjsZ_JS_Call(guest_.instance(), context_, function, kUndefined, 1, scratch_);
+  });
+  if (!called || result != kUndefined) return unusable("its bootstrap fails");
+  return {};
 }
 
 // The C API cannot seed Math.random, so the image would give every run the same numbers. The state is eight bytes of
@@ -125,11 +145,11 @@ bool Script::set_gc_threshold(std::uint32_t bytes) {
   return guest_.enter([&] { Z_qjsZ_JS_SetGCThreshold(guest_.instance(), runtime_, bytes); });
 }
 
-bool Script::evaluate(std::string_view source, Value& result) {
+bool Script::evaluate(std::string_view source, Text file_name, Value& result) {
   std::uint32_t place = 0;
   if (!put(source, place)) return false;
   const auto size = static_cast<std::uint32_t>(source.size());
-  const std::uint32_t file = texts_[static_cast<std::size_t>(Text::file)];
+  const std::uint32_t file = texts_[static_cast<std::size_t>(file_name)];
   return guest_.enter([&] { result = Z_qjsZ_JS_Eval(guest_.instance(), context_, place, size, file, kEvalGlobal); });
 }
 

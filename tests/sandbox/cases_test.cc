@@ -138,7 +138,7 @@ TEST_P(Cases, WhatStrangersWriteGivesWhatItSays) {
   check_file("strangers", 21,
              {"deep-result", "hint-return", "hint-await", "hint-import", "hint-export", "hint-types", "hint-require",
               "json-parse-at-run-time", "function-at-end", "console-captured", "console-flood", "aggregate", "cause",
-              "locale-zone", "locale-currency", "parse-too-deep"});
+              "parse-too-deep"});
 }
 
 // A key that nobody checks, a wrong value and a run that took too long are noticed.

@@ -23,6 +23,9 @@ inline constexpr std::size_t kMaxGuestTextUnits = 2048;
 /// (encoded lone surrogates too) and NUL become U+FFFD, and no character is cut in half.
 [[nodiscard]] std::string bound_text(std::string_view text, std::size_t max_units = kMaxGuestTextUnits);
 
+/// The same, bounded by the bytes of what comes out.
+[[nodiscard]] std::string bound_text_bytes(std::string_view text, std::size_t max_bytes);
+
 struct CodePoint {
   char32_t code = 0;      ///< U+FFFD for an ill-formed sequence
   std::size_t bytes = 1;  ///< that it takes; at least 1

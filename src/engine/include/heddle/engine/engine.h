@@ -16,6 +16,25 @@ namespace heddle::engine {
 struct Limits {
   std::uint64_t memory_bytes;  ///< of the linear memory, the engine's own image (`Engine::image_bytes`) included
   std::uint64_t output_bytes;  ///< of the JSON text as the engine makes it
+  std::uint64_t console_bytes = std::uint64_t{64} << 10;  ///< of what a ConsoleSink gets, kConsoleLineBytes a line more
+};
+
+/// What a line of the console costs beside its text, so that empty lines are bounded too; the line that is cut may be
+/// without it.
+inline constexpr std::uint64_t kConsoleLineBytes = 16;
+
+enum class ConsoleLevel : std::uint8_t { log, info, warn, error, debug };
+
+/// Takes what a script writes to its console, as it writes it, so that it is kept however the run ends. Called on the
+/// engine's thread within `Engine::run`; must not call the engine.
+class ConsoleSink {
+ public:
+  ConsoleSink() = default;
+  ConsoleSink(const ConsoleSink&) = delete;
+  ConsoleSink& operator=(const ConsoleSink&) = delete;
+  virtual ~ConsoleSink() = default;
+  /// `text`: well-formed UTF-8 without NUL. `cut`: some of it did not fit, and nothing comes after it.
+  virtual void line(ConsoleLevel level, std::string_view text, bool cut) noexcept = 0;
 };
 
 /// How a run ended. Verdicts on limits rest on what the host saw and did, never on an error that a script can forge.
@@ -54,8 +73,9 @@ class Engine {
 
   /// Restores, then evaluates `script` (UTF-8, sloppy global code) with the global `input` made from `input_json`.
   /// `run_id` is not 0 and not reused while stops for it may be on their way.
+  /// `console` may be null: what the script writes to it is dropped then.
   [[nodiscard]] RunResult run(std::uint32_t run_id, std::string_view script, std::string_view input_json,
-                              const Limits& limits);
+                              const Limits& limits, ConsoleSink* console = nullptr);
 
   /// The soft stop: the run ends as `stopped` when the engine next polls. Says nothing to any other run; a stop that
   /// comes just before its run starts is kept for it. Async-signal-safe, any thread.
