@@ -96,7 +96,7 @@ class Command {
   // A folder of scripts that are named by their address, as sandbox::FolderScripts keeps them.
   Loaded load_kept_script(const effect::ContentAddress& address) {
     script_name_ = options_.script + "/" + address.hex();
-    auto script = sandbox::FolderScripts(options_.script).read(address, options_.max_script);
+    auto script = sandbox::FolderScripts(options_.script).read(address, options_.max_script, {});
     if (script.ok()) return checked_script(script_name_, std::move(script).value());
     if (script.error().code == core::Errc::not_found) {
       return failed_report(

@@ -348,7 +348,7 @@ std::string flow_summary_text(const journal::FlowSummary& flow, Colour colour) {
                                                : "ended";
   std::string out = painted(shown_time(flow.began), Tone::dim, colour) + "  " +
                     painted(fmt::format("{:<9}", state), well ? Tone::good : Tone::notable, colour) + "  ";
-  const std::string id = shown_text(flow.id);
+  const std::string id = core::printable_line(flow.id);
   const std::string indent(kIndent, ' ');
   if (columns_of(shown_time(flow.began)) + 13 + columns_of(id) <= kTerminalColumns) {
     out += id + '\n';
