@@ -70,6 +70,11 @@ chmod 770 "$records"
 broken 'its declaration is proven' b/demo.so   # a folder that others may write
 chmod 700 "$records"
 heddle plugin check b >/dev/null
+cp "$(record_of b/demo.so)" "$scratch/honest.json"
+sed -i 's/"cpu": false/"cpu": true/' "$(record_of b/demo.so)"
+broken 'its declaration is proven' b/demo.so   # of another declaration than it has
+cp "$scratch/honest.json" "$(record_of b/demo.so)"
+heddle plugin check b >/dev/null
 
 # Parts of Heddle's, as headers, as a library beside it, linked in and stripped.
 mkdir -p b/vendor/heddle/sandbox/spi
@@ -80,6 +85,16 @@ library=$(find "$scratch/prefix" -name 'libheddle_sandbox_spi.so.1' | head -1)
 cp -L "$library" b/vendor/libother.so
 broken 'brings no copy of it' b
 rm -r b/vendor
+# A library of the interface's that is not this Heddle's, found by the run path; the very same one is none.
+mkdir "$scratch/theirs"
+cp -L "$library" "$scratch/theirs/"
+"$cmake" "${options[@]}" -S demo -B "$scratch/r" -DCMAKE_BUILD_RPATH="$scratch/theirs" >/dev/null
+"$cmake" --build "$scratch/r" >/dev/null
+heddle plugin check "$scratch/r/demo.so" >"$scratch/check" || :
+grep -q '^brings no copy of it  *kept' "$scratch/check" || { cat "$scratch/check" >&2; fail "the same library is no copy"; }
+echo >>"$scratch/theirs/$(basename "$library")"
+broken 'brings no copy of it' "$scratch/r/demo.so"
+rm -r "$scratch/r" "$scratch/theirs"
 copies() {  # copies LINKED COMPILED SOURCE: the demo with a part of Heddle's in it
   cp -r demo "$scratch/copies"
   sed -i "s/PRIVATE heddle::sandbox_spi)/PRIVATE $1)/; s|MODULE src/backend.cc|MODULE src/backend.cc $2|" \

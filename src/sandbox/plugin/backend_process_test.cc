@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +15,10 @@
 
 #include "heddle/sandbox/plugin/serve.h"
 #include "heddle/sandbox/spi/pending.h"
+#include "heddle/wire/decoder.h"
+#include "heddle/wire/message.h"
+#include "post.h"
+#include "spawn.h"
 
 namespace heddle::sandbox::plugin {
 namespace {
@@ -212,6 +217,20 @@ TEST(BackendProcess, SaysWhyThereIsNone) {
   EXPECT_FALSE(BackendProcess::start({"/nowhere/at/all", {}}, nullptr).ok());
 }
 
+// CNF-10: what a process sends is not believed: no frame, a length that cannot be, letters without end. It is ended,
+// and the host has an error.
+TEST(BackendProcess, BelievesNoBytes) {
+  for (const char* kind : {"junk", "huge", "flood", "silence", "half"}) {
+    const auto begin = core::Clock::now();
+    const auto started =
+        BackendProcess::start({"/proc/self/exe", {"--serve-junk", kind}}, nullptr, {seconds(3), seconds(3)});
+    EXPECT_FALSE(started.ok()) << kind;
+    EXPECT_LT(core::Clock::now() - begin, seconds(60)) << kind;
+  }
+  // A control: the same far side that answers as it should.
+  EXPECT_TRUE(BackendProcess::start({"/proc/self/exe", {"--serve-junk", "good"}}, nullptr).ok());
+}
+
 // CNF-10: a file is read once; what was read is what is there, whatever the file becomes.
 TEST(BackendFile, KeepsWhatItHashed) {
   std::string path = testing::TempDir() + "/backend-file-XXXXXX";
@@ -232,11 +251,38 @@ TEST(BackendFile, KeepsWhatItHashed) {
 }  // namespace
 }  // namespace heddle::sandbox::plugin
 
+namespace {
+
+// A far side that answers the first call with what its kind says, and stays.
+[[noreturn]] void serve_junk(std::string_view kind) {
+  using namespace heddle::sandbox::plugin;
+  const heddle::core::Fd calls(kCallsFd);
+  auto knock = receive_knock(calls).value();
+  const int raw = knock.socket.get();
+  const auto never = heddle::core::Deadline::never();
+  const auto put = [raw](std::string_view bytes) { return ::send(raw, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0; };
+  if (kind == "junk") put(std::string(100, '\xFF'));
+  if (kind == "half") put(std::string(3, '\0'));
+  auto post = Post::adopt(std::move(knock.socket)).value();
+  if (kind == "good") (void)post.send("returned", "", never);
+  if (kind == "huge") {
+    const auto channel = heddle::wire::Message("returned").set("bytes", ~std::uint64_t{0}).text();
+    put(heddle::wire::encode_header(heddle::wire::FrameType::control, static_cast<std::uint32_t>(channel.size()), 0) +
+        channel);
+  }
+  while (kind == "flood" && post.send("ready", "", never).ok()) {
+  }
+  for (;;) ::pause();
+}
+
+}  // namespace
+
 // The test program is its own far side.
 int main(int argc, char** argv) {
   using heddle::sandbox::plugin::serve_backend;
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--leave") return 9;
+  if (first == "--serve-junk") serve_junk(argc > 2 ? argv[2] : "");
   if (first == "--serve-nothing") ::_exit(serve_backend([] { return nullptr; }));
   if (first == "--serve") {
     ::_exit(serve_backend([] { return std::make_shared<heddle::sandbox::plugin::Backend>(); }));
