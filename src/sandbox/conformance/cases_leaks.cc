@@ -81,9 +81,8 @@ int use(const World& world, int rounds) {
   for (std::size_t thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (int round = 0; round < rounds; ++round) one(thread + static_cast<std::size_t>(round));
-      // Each second thread meets a limit as well.
-      if (thread % 2 != 0) return;
-      if (world.setting->declared.memory && thread % 4 == 0) {
+      // And a limit, half of them that on memory where there is one.
+      if (world.setting->declared.memory && thread % 2 == 0) {
         run_stopped(world, {fixtures.allocation_bomb, "null", {}, {}, {}}, world.options().script_clock);
       } else {
         run_stopped(world, {fixtures.runaways.front(), "null", clock, {}, {}}, 2 * clock);
@@ -91,7 +90,7 @@ int use(const World& world, int rounds) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return static_cast<int>(kThreads) * rounds + static_cast<int>(kThreads / 2);
+  return static_cast<int>(kThreads) * (rounds + 1);
 }
 
 enum class Growth { with_each_batch, over_all };

@@ -71,23 +71,36 @@ Problem works(const World& world, const std::string& after) {
 
 }  // namespace
 
-// Each run is asked for something that nobody else is.
+// Each run is asked for something that nobody else is, a value or an error.
 Problem own_answers(World& world) {
   constexpr std::size_t kRounds = 8;
   constexpr std::size_t kPadding = 3'000;
+  constexpr std::string_view kMark = "run ";
+  const Fixtures& fixtures = world.fixtures();
   const auto own = [&](std::size_t thread) -> Problem {
     for (std::size_t round = 0; round < kRounds; ++round) {
-      const std::string name = std::to_string(thread) + "/" + std::to_string(round);
-      const json input{{"run", name}, {"padding", std::string(thread * kPadding, 'x')}};
-      const bool rich = (thread + round) % 3 == 0;
-      const auto reply =
-          world.run({rich ? world.fixtures().rich_value : world.fixtures().echo, input.dump(), {}, {}, {}});
-      const json given = reply.ok() ? parsed(reply.value().value_json) : json();
-      const json answer = rich && given.is_object() ? given.value("echoed", json()) : given;
-      if (answer == input) continue;
-      const json of = answer.is_object() ? answer.value("run", json()) : json();
-      if (of.is_string() && of != name) return "run " + name + " was given the answer of run " + of.get<std::string>();
-      return "run " + name + " of " + std::to_string(kAtOnce) + " at once: " + expected("its own input", reply);
+      const std::string mine = std::string(kMark) + std::to_string(thread) + "/" + std::to_string(round) + ".";
+      const json input{{"name", "Error"}, {"message", mine}, {"padding", std::string(thread * kPadding, 'x')}};
+      const std::array<const std::string*, 3> scripts{&fixtures.echo, &fixtures.throws_given, &fixtures.rich_value};
+      const std::size_t kind = (thread + round) % scripts.size();
+      const auto reply = world.run({*scripts.at(kind), input.dump(), {}, {}, {}});
+      std::string got;
+      bool right = false;
+      if (kind == 1) {
+        right = reply.is_typed() && reply.typed().channel == Channel::script_error;
+      } else if (reply.ok()) {
+        const json given = parsed(reply.value().value_json);
+        right = (kind == 2 && given.is_object() ? given.value("echoed", json()) : given) == input;
+      }
+      if (reply.ok()) got = reply.value().value_json;
+      if (reply.is_typed()) got = reply.typed().message;
+      if (right && got.find(mine) != std::string::npos) continue;
+      const std::size_t other = got.find(kMark);
+      if (other != std::string::npos && got.compare(other, mine.size(), mine) != 0) {
+        return mine + " was given the answer of " + core::bound_text(got.substr(other, mine.size()), 40);
+      }
+      return mine + " one of " + std::to_string(kAtOnce) +
+             " at once: " + expected(kind == 1 ? "scriptError with its message" : "its own input", reply);
     }
     return std::nullopt;
   };

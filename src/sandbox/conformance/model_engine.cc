@@ -131,7 +131,9 @@ class ModelEngine final : public spi::BlockingEngine {
 
   [[nodiscard]] Outcome echo(const spi::Request& request) {
     leak(request);
-    if (broken(Break::crosses_answers)) return Outcome::ok(crossed(request.input_json));
+    if (broken(Break::crosses_answers) || broken(Break::crosses_endings)) {
+      return crossed(Outcome::ok(request.input_json));
+    }
     const std::string& input = request.input_json;
     if (broken(Break::reads_limits_from_value) && input.find("Memory limit exceeded") != std::string::npos) {
       return Outcome::limited(LimitKind::memory);
@@ -140,19 +142,19 @@ class ModelEngine final : public spi::BlockingEngine {
     return input.size() > kMuch ? Outcome::ok(input) : value(json::parse(input));
   }
 
-  // Two that meet here leave with each other's input.
-  std::string crossed(std::string input) {
+  // Two that meet here leave with each other's outcome.
+  Outcome crossed(Outcome outcome) {
     std::unique_lock lock(mutex_);
     if (waiting_ != nullptr) {
-      std::swap(*waiting_, input);
+      std::swap(*waiting_, outcome);
       waiting_ = nullptr;
       met_.notify_all();
-      return input;
+      return outcome;
     }
-    waiting_ = &input;
-    met_.wait_for(lock, std::chrono::milliseconds(5), [&] { return waiting_ != &input; });
-    if (waiting_ == &input) waiting_ = nullptr;
-    return input;
+    waiting_ = &outcome;
+    met_.wait_for(lock, std::chrono::milliseconds(5), [&] { return waiting_ != &outcome; });
+    if (waiting_ == &outcome) waiting_ = nullptr;
+    return outcome;
   }
 
   void leak(const spi::Request& request) const {
@@ -167,6 +169,10 @@ class ModelEngine final : public spi::BlockingEngine {
     if (broken(Break::leaks_descriptors)) left.descriptors.emplace_back(::eventfd(0, EFD_CLOEXEC));
     if (broken(Break::leaks_memory)) left.memory.push_back(request.input_json);
   }
+  static void keep(core::Fd fd) {
+    const std::lock_guard lock(leaks().mutex);
+    leaks().descriptors.push_back(std::move(fd));
+  }
   static void keep(pid_t pid) {
     const std::lock_guard lock(leaks().mutex);
     leaks().processes.push_back(pid);
@@ -178,10 +184,11 @@ class ModelEngine final : public spi::BlockingEngine {
     return Outcome::threw("Error", "\xED\xA0\x80" + std::string(100'000, 'x'));
   }
 
-  [[nodiscard]] Outcome throws_given(const json& input) const {
+  [[nodiscard]] Outcome throws_given(const json& input) {
     const std::string message = input.at("message");
     if (broken(Break::reads_limits_from_text) && message == "out of memory") return Outcome::limited(LimitKind::memory);
-    return Outcome::threw(input.at("name").get<std::string>(), message);
+    Outcome outcome = Outcome::threw(input.at("name").get<std::string>(), message);
+    return broken(Break::crosses_endings) ? crossed(std::move(outcome)) : outcome;
   }
 
   [[nodiscard]] Outcome allocate(const spi::Request& request) {
@@ -196,7 +203,10 @@ class ModelEngine final : public spi::BlockingEngine {
   }
 
   Outcome ended(Outcome outcome) {
-    if (outcome.kind == Outcome::Kind::limit) dead_ = broken(Break::dead_after_limit);
+    if (outcome.kind == Outcome::Kind::limit) {
+      dead_ = broken(Break::dead_after_limit);
+      if (broken(Break::leaks_on_a_limit)) keep(core::Fd(::eventfd(0, EFD_CLOEXEC)));
+    }
     if (outcome.kind == Outcome::Kind::infrastructure) dead_ = broken(Break::dead_after_stop);
     return outcome;
   }
@@ -220,10 +230,7 @@ class ModelEngine final : public spi::BlockingEngine {
       const auto spent = std::chrono::steady_clock::now() - begin;
       if (leaks().released) return Outcome::infrastructure("released");
       if (request.stop.stop_requested() && !deaf) {
-        if (broken(Break::leaks_on_a_stop)) {
-          const std::lock_guard lock(leaks().mutex);
-          leaks().descriptors.emplace_back(::eventfd(0, EFD_CLOEXEC));
-        }
+        if (broken(Break::leaks_on_a_stop)) keep(core::Fd(::eventfd(0, EFD_CLOEXEC)));
         return Outcome::infrastructure("stopped");
       }
       if (!endless && spent >= request.limits.wall_clock) {
@@ -264,7 +271,7 @@ class ModelEngine final : public spi::BlockingEngine {
   std::atomic<std::uint64_t> first_cap_{0};
   std::mutex mutex_;
   std::condition_variable met_;
-  std::string* waiting_ = nullptr;
+  Outcome* waiting_ = nullptr;
 };
 
 Fixtures make_fixtures() {

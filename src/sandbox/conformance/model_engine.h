@@ -31,6 +31,7 @@ enum class Break {
   rounds_integers,            // rich value
   mangles_unicode,            // rich value
   crosses_answers,            // own answers: of two runs at once one is given the other's
+  crosses_endings,            // own answers: one that throws and one that gives a value change places
   leaks_a_host_object,        // no escape
   leaks_the_network,          // no escape: it says nothing, but a connection arrives
   shows_network_objects,      // no escape, where network is none: a name alone, and nothing is reached
@@ -61,6 +62,7 @@ enum class Break {
   leaks_threads,              // leaks nothing
   leaks_descriptors,          // leaks nothing
   leaks_on_a_stop,            // leaks nothing: descriptors, where a run is stopped
+  leaks_on_a_limit,           // leaks nothing: the same where a limit ends one
   leaks_processes,            // leaks nothing
   leaks_memory,               // leaks nothing
   leaves_a_child,             // outlives nothing
