@@ -1,4 +1,4 @@
-// Letters between a host and a backend's process: a word, and a body of bytes (docs/formats/wire.md carries both).
+// Letters between a host and a backend's process: a word, and a body of bytes, in the frames of docs/formats/wire.md.
 #pragma once
 
 #include <optional>
