@@ -158,7 +158,8 @@ class Execution {
     if (!end.why.empty() && !reader_left) say(end.why);
     for (const std::string& note : notes_) say(note);
     say_what_was_denied(end.code);
-    if (options_.explain == Explain::no && end.code != 0 && !reader_left && !built.folder->instead_of.empty()) {
+    if (options_.explain == Explain::no && ended_ && end.code != 0 && !reader_left &&
+        !built.folder->instead_of.empty()) {
       say(folder_line(*built.folder));
     }
     return end.code;

@@ -12,7 +12,8 @@ class ExecReportTest : public ::testing::Test {
  protected:
   jail::ProgramFile policy_;
   jail::ProgramGrants granted_ =
-      jail::ProgramGrants::open({core::Fd(::open("/bin/true", O_RDONLY | O_CLOEXEC)), "/bin/true", "/bin/true"}, {}).value();
+      jail::ProgramGrants::open({core::Fd(::open("/bin/true", O_RDONLY | O_CLOEXEC)), "/bin/true", "/bin/true"}, {})
+          .value();
   ExecReport report_{policy_, "job.toml", granted_};
 };
 
