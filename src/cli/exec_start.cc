@@ -29,7 +29,8 @@ constexpr const char* kReadPolicy = "read the policy";
 std::string system_path() {
   std::string path(::confstr(_CS_PATH, nullptr, 0), '\0');
   ::confstr(_CS_PATH, path.data(), path.size());
-  return path.c_str();  // without its NUL
+  path.resize(std::strlen(path.data()));
+  return path;
 }
 
 std::vector<std::string> candidates(const std::string& name, const char* search) {
@@ -81,7 +82,8 @@ std::variant<FoundProgram, int, std::string> look(const std::string& candidate) 
   }
   std::string place = place_of(file, candidate);
   std::string name = from_root(candidate);
-  return FoundProgram{std::move(file), std::move(place), name.empty() ? place : std::move(name)};
+  if (name.empty()) name = place;
+  return FoundProgram{std::move(file), std::move(place), std::move(name)};
 }
 
 // A pipe that nobody has opened for writing yet says nothing to poll(2), and end of file to read(2): so poll first.

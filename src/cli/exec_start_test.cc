@@ -77,6 +77,26 @@ TEST_F(FindProgram, SearchesWhereTheLibraryDoes) {
   EXPECT_EQ(found("", nullptr), "");
 }
 
+// EXE-1: what a script's interpreter is told to open.
+TEST_F(FindProgram, NamesItFromTheRootFolderOn) {
+  const auto name = [](const std::string& typed, const char* search) {
+    return std::get<FoundProgram>(find_program(typed, search)).name;
+  };
+  fs::create_symlink(folder_ + "/c/tool", folder_ + "/a/link");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_ + "/a");
+  EXPECT_EQ(name("./link", nullptr), folder_ + "/a/link");
+  EXPECT_EQ(name("link", ""), folder_ + "/a/link");
+  EXPECT_EQ(name("../c/tool", nullptr), folder_ + "/a/../c/tool");
+  EXPECT_EQ(name(folder_ + "/a/link", nullptr), folder_ + "/a/link");
+  // Where the working folder has no name any more, what it leads to. Its parent is still there.
+  fs::create_directory("gone");
+  fs::current_path("gone");
+  fs::remove(folder_ + "/a/gone");
+  EXPECT_EQ(name("../../c/tool", nullptr), folder_ + "/c/tool");
+  fs::current_path(before);
+}
+
 // EXE-1: nothing is waited for.
 TEST_F(FindProgram, OpensNoPipe) {
   ASSERT_EQ(::mkfifo((folder_ + "/fifo").c_str(), 0777), 0);
