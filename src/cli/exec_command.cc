@@ -152,7 +152,6 @@ class Execution {
     // What the program wrote before its end, then why it ended.
     output_.last();
     errors_.last();
-    deliver();
     if (!cancelled_ && (output_.over() || errors_.over())) end = over_the_cap();
     const bool reader_left = out_.state() == Output::State::broken_pipe && end.code == kExitSignal + SIGPIPE;
     if (!end.why.empty() && !reader_left) say(end.why);
@@ -317,7 +316,7 @@ class Execution {
 
   // Writes what there is to write for as long as somebody may read it. A signal ends that.
   void deliver() {
-    while (!stopped_ && !patience_.passed() && (output_.open() || errors_.open() || out_.waits() || err_.waits())) {
+    while (!stopped_ && !patience_.passed() && (out_.waits() || err_.waits())) {
       std::array<pollfd, 1 + kStreams> items = {pollfd{signals_.fd(), POLLIN, 0}};
       wait_for_streams(&items[1]);
       if (::poll(items.data(), items.size(), patience_.poll_ms()) < 0) {

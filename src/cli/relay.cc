@@ -22,30 +22,37 @@ pollfd OutputRelay::wanted() const {
   return {takes ? from_.get() : -1, POLLIN, 0};
 }
 
-void OutputRelay::step() {
+void OutputRelay::step() { (void)take(kChunk); }
+
+// How many bytes it was; 0 when no more are to be had now.
+std::size_t OutputRelay::take(std::size_t most) {
   std::array<char, kChunk> bytes;
-  const ssize_t got = ::read(from_.get(), bytes.data(), std::min<std::uint64_t>(bytes.size(), last_));
-  if (got < 0 && again(errno)) return;
-  if (got <= 0) return from_.reset();
-  const auto size = static_cast<std::size_t>(got);
-  if (to_->state() != Output::State::good) {
-    lost_ = true;
-    return from_.reset();
+  const ssize_t got = ::read(from_.get(), bytes.data(), std::min(bytes.size(), most));
+  if (got < 0 && again(errno)) return 0;
+  lost_ = lost_ || (got > 0 && to_->state() != Output::State::good);
+  if (got <= 0 || lost_) {
+    from_.reset();
+    return 0;
   }
+  const auto size = static_cast<std::size_t>(got);
   const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(size, left_));
   to_->add({bytes.data(), taken});
   used_ = true;
   left_ -= taken;
-  last_ -= size;
   over_ = taken < size;
-  if (over_ || last_ == 0) from_.reset();
+  if (over_) from_.reset();
+  return taken;
 }
 
 void OutputRelay::last() {
   int bytes = 0;
-  if (!from_.valid()) return;
-  if (::ioctl(from_.get(), FIONREAD, &bytes) != 0 || bytes <= 0) return from_.reset();
-  last_ = static_cast<std::uint64_t>(bytes);
+  if (from_.valid() && ::ioctl(from_.get(), FIONREAD, &bytes) != 0) bytes = 0;
+  for (auto left = static_cast<std::size_t>(std::max(bytes, 0)); left != 0 && from_.valid();) {
+    const std::size_t taken = take(left);
+    if (taken == 0) break;
+    left -= taken;
+  }
+  from_.reset();
 }
 
 pollfd InputRelay::wanted() const {

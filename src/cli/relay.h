@@ -18,8 +18,6 @@ class OutputRelay {
   OutputRelay() = default;
   OutputRelay(core::Fd from, Output& to, std::uint64_t ceiling) : from_(std::move(from)), to_(&to), left_(ceiling) {}
 
-  /// More may come.
-  [[nodiscard]] bool open() const { return from_.valid(); }
   [[nodiscard]] int pipe() const { return from_.get(); }
   /// More came than the ceiling; what was within it is passed on.
   [[nodiscard]] bool over() const { return over_; }
@@ -29,14 +27,16 @@ class OutputRelay {
   [[nodiscard]] pollfd wanted() const;
   /// After poll(2) reported something about wanted().
   void step();
-  /// The guest has ended: what the pipe holds now is the last of it, whoever still has it open.
+  /// The guest has ended: what the pipe holds now, which is bounded by the kernel, is taken and is the last of it,
+  /// whoever has the pipe open still.
   void last();
 
  private:
+  std::size_t take(std::size_t most);
+
   core::Fd from_;
   Output* to_ = nullptr;
-  std::uint64_t left_ = 0;           // below the ceiling
-  std::uint64_t last_ = UINT64_MAX;  // to be taken
+  std::uint64_t left_ = 0;  // below the ceiling
   bool over_ = false;
   bool used_ = false;
   bool lost_ = false;
