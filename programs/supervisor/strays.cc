@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,23 +80,6 @@ bool end_strays(const std::vector<pid_t>& kept) {
     if (look(kept) == 0) return true;
   }
   return false;
-}
-
-// Without capabilities, which a change of user does not take from everybody (capabilities(7), securebits): with them
-// the signal would reach all of the machine.
-void kill_all_of(std::uint32_t user) {
-  const pid_t child = ::fork();
-  if (child < 0) return;
-  if (child == 0) {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-    const bool alone =
-        user != 0 && ::syscall(SYS_setresuid, user, user, user) == 0 && ::syscall(SYS_capset, &header, none) == 0;
-    if (alone) ::kill(-1, SIGKILL);
-    ::_exit(0);
-  }
-  while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
-  }
 }
 
 }  // namespace heddle::supervisor

@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace heddle::supervisor {
@@ -12,9 +11,5 @@ namespace heddle::supervisor {
 /// Kills and reaps all children of this process but `kept`, and what falls to it meanwhile. True when a look found
 /// none; false after some looks, with what was found killed: to be called again.
 [[nodiscard]] bool end_strays(const std::vector<pid_t>& kept);
-
-/// Kills every process of a user that is a guest's alone, all at once: what is just being forked is not missed, as it
-/// can be when one is killed after the other. For root; where root may not become that user nothing happens.
-void kill_all_of(std::uint32_t user);
 
 }  // namespace heddle::supervisor

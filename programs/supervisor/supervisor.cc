@@ -170,7 +170,6 @@ core::Result<void> Supervisor::spawn(jail::Packet packet) {
   guest.process = std::move(spawned.child);
   guest.pid = spawned.pid;
   guest.leaves = !spawned.namespaces.has(jail::Namespace::pid) && may_fork(plan);
-  guest.identity = plan.identity;
   if (plan.notify.order != jail::NotifyOrder::off) {
     const jail::HeldIds ids{plan.identity.value_or(::geteuid()), plan.identity.value_or(::getegid())};
     guest.notifier = jail::Notifier(std::move(plan.notify), spawned.pid, ids, std::move(notify_socket));
@@ -387,7 +386,7 @@ void Supervisor::look_at(std::uint64_t id) {
     if (fd->valid()) unwatch(*fd);
   }
   guest.notifier.end(left_open_);
-  if (guest.leaves) end_leftovers(guest);
+  if (guest.leaves) end_leftovers();
   if (guest.mounts.valid()) left_open_.push_back(std::move(guest.mounts));
   if (guest.group.valid()) {
     if (guest.ending.state == jail::Ending::State::ended) guest.ending.group = guest.group.usage();
@@ -410,12 +409,9 @@ bool Supervisor::remove_dying() {
   return dying_.empty();
 }
 
-// Before the end of a guest is told to the host, which may then give its user to another. Now that its listener is
-// closed its descendants make no more processes; where there was none, all of them are killed at once if they have a
-// user.
-void Supervisor::end_leftovers(const Guest& guest) {
+// With its listener closed its descendants make no more processes.
+void Supervisor::end_leftovers() {
   left_open_.clear();
-  if (guest.identity && guest.notifier.state() != jail::NotifyState::listening) kill_all_of(*guest.identity);
   sweeps_ = kDyingTries;
 }
 
@@ -448,7 +444,7 @@ void Supervisor::end_all() {
       (void)guest.process.wait_exit(core::Deadline::never());
       guest.ending = jail::reap(guest.process);
       guest.notifier.end(left_open_);
-      if (guest.leaves) end_leftovers(guest);
+      if (guest.leaves) end_leftovers();
     }
   }
   for (auto& [id, guest] : guests_) give_up(std::move(guest.group));

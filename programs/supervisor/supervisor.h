@@ -43,8 +43,7 @@ class Supervisor {
     bool late = false;       // ended at its deadline
     bool forgotten = false;  // closed by the host before its end was seen
     pid_t pid = 0;
-    bool leaves = false;                    // may leave processes that no pid namespace ends
-    std::optional<std::uint32_t> identity;  // its own user, where it has one
+    bool leaves = false;  // may leave processes that no pid namespace ends
   };
 
   // A kind of guest that a child is kept ready for.
@@ -94,7 +93,7 @@ class Supervisor {
   void give_up(jail::ControlGroup group);
   [[nodiscard]] bool remove_dying();
   /// What an ended guest may have left where no pid namespace ends it.
-  void end_leftovers(const Guest& guest);
+  void end_leftovers();
   /// True when no ended guest has left a process, as far as is known.
   [[nodiscard]] bool sweep();
   void end_all();

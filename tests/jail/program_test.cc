@@ -137,35 +137,6 @@ TEST_P(NoListenerForAProgram, RefusesAllTheSame) {
   EXPECT_EQ(again.value().output, "executed\n");
 }
 
-// JAIL-12: without a listener nothing keeps what it left from multiplying, and as root it is ended all the same: the
-// user is its own. Control: it was there.
-TEST_P(NoListenerForAProgram, WhatItLeavesEndsWithItsUser) {
-  if (::geteuid() != 0) GTEST_SKIP() << "an ordinary user's guests have no user of their own: docs/guide/policy.md";
-  char folder[] = "/tmp/heddle-leave-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder), nullptr);
-  ASSERT_EQ(::chmod(folder, 0777), 0);
-  const std::string beat = folder + std::string("/beat");
-  auto supervisor = start_supervisor(injected_.path());
-  ASSERT_TRUE(supervisor.ok()) << supervisor.error().message();
-  ProgramNeeds needs = plain_needs();
-  needs.namespaces.need = Need::off;
-  needs.limits.processes = 500;
-  needs.paths.push_back({folder, Access::write});
-  auto outcome = attack(supervisor.value(), "leave_and_multiply", beat, needs);
-  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
-  EXPECT_EQ(outcome.value().output, "errno 0\n");
-  const auto beats = [&] {
-    struct stat info {};
-    return ::stat(beat.c_str(), &info) == 0 ? info.st_size : 0;
-  };
-  EXPECT_GT(beats(), 3);
-  const off_t then = beats();
-  ::usleep(300'000);
-  EXPECT_EQ(beats(), then);
-  ::unlink(beat.c_str());
-  ::rmdir(folder);
-}
-
 // JAIL-11
 TEST_P(NoListenerForAProgram, RefusesToStartWhereThePolicyRequiresOne) {
   auto supervisor = start_supervisor(injected_.path());

@@ -18,8 +18,7 @@
 
 namespace heddle::jail {
 
-/// User ids for guests, when the host is root: each living guest has one of its own. Nobody else's, another host's
-/// neither: processes of a guest's user are ended with it.
+/// User ids for guests, when the host is root: each living guest has one of its own.
 struct IdentityRange {
   std::uint32_t first = 0;  ///< 0: a random block inside 0x70000000–0x7fff0000, or inside what a user namespace maps
   std::uint32_t count = 4096;
