@@ -363,8 +363,8 @@ class Execution {
     for (const jail::ProgramGrants::Called& script : granted.scripts()) say("applied: script: " + script.path);
     say("applied: program: " + granted.program_path());
     if (granted.loader()) say("applied: its interpreter, by itself: " + granted.loader()->path());
-    say("applied: weaker than a script's: memory may become executable; names, sizes and times of files are not "
-        "hidden");
+    say("applied: weaker than a script's: memory may become executable; names, sizes and times of files and "
+        "targets of links are not hidden");
     if (policy_.needs.subprocesses == jail::Subprocesses::allowed) {
       say("applied: weaker than a script's: may start the programs under paths.execute (allow_exec)");
     } else {
