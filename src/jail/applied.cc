@@ -17,6 +17,7 @@ std::string landlock_text(int abi, Profile profile) {
   std::string text = "Landlock ABI " + std::to_string(abi);
   if (profile != Profile::program) text += ": no file, no execute";
   if (abi < 4) text += "; TCP is the filter's alone (from Linux 6.7)";
+  if (abi < 5) text += "; what devices are asked is the filter's alone (from Linux 6.10)";
   if (abi < 6) text += "; signals and abstract sockets are the filter's alone (from Linux 6.12)";
   return text;
 }

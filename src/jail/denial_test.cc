@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "denial_reader.h"
 #include "heddle/jail/applied.h"
@@ -98,6 +100,23 @@ TEST(Applied, SaysWhatHolds) {
   EXPECT_NE(all.find("no_new_privs is OFF"), std::string::npos) << all;
   EXPECT_NE(all.find("no notifications here (Device or resource busy)"), std::string::npos) << all;
   EXPECT_NE(all.find("0 filters of its own"), std::string::npos) << all;
+}
+
+// JAIL-2, JAIL-13: what an older Landlock leaves to the filter is said, by ABI.
+TEST(Applied, SaysWhatLandlockLeavesToTheFilter) {
+  const auto line = [](int abi) {
+    AppliedPolicy applied;
+    applied.landlock_abi = abi;
+    for (const std::string& one : to_lines(applied)) {
+      if (one.rfind("Landlock ABI", 0) == 0) return one;
+    }
+    return std::string();
+  };
+  const auto says = [&](int abi, const char* words) { return line(abi).find(words) != std::string::npos; };
+  for (const auto& [words, since] : {std::pair{"TCP", 4}, std::pair{"devices", 5}, std::pair{"signals", 6}}) {
+    EXPECT_TRUE(says(since - 1, words)) << words;
+    EXPECT_FALSE(says(since, words)) << words;
+  }
 }
 
 // JAIL-20: where no control group counts it, the report says so.
