@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """read_journal.py FILE: checks a journal of Heddle's in SQLite and prints its facts, from docs/formats/journal.md alone."""
 import hashlib
+import json
 import pathlib
 import sqlite3
 import struct
@@ -42,6 +43,7 @@ def main(path):
         sys.exit(f"{path}: a build from before the first release made this journal")
     last, newest, border = db.execute("SELECT last, checksum, indexed FROM journal").fetchone()
     before, ordinals, count = bytes(32), {}, 0
+    gone, said = set(), set()
     index = {}
     for sequence, ordinal, checksum, version, time, flow, effect, kind, payload, digest, body in db.execute(
         "SELECT sequence, ordinal, checksum, schema, time, flow, effect, kind, payload, body_digest, body"
@@ -52,16 +54,23 @@ def main(path):
         covered = before + struct.pack(">QQq", sequence, ordinal, time)
         covered += struct.pack(">III", *map(int, version.split(b".")))
         covered += text(flow) + text(effect) + text(kind) + text(payload) + (digest or b"")
-        if sequence != count or ordinal != ordinals[flow] or hashlib.sha256(covered).digest() != checksum:
+        if not payload and not digest and sequence < last:  # what it said was pruned; the fact after it vouches for it
+            gone.add(sequence)
+            covered = None
+        if sequence != count or ordinal != ordinals[flow] or covered and hashlib.sha256(covered).digest() != checksum:
             sys.exit(f"{path}: fact {sequence} is not what was written")
         if digest and body is None:
             body = db.execute("SELECT text FROM body WHERE digest = ?", (digest,)).fetchone()[0]
         if digest and hashlib.sha256(body).digest() != digest:
             sys.exit(f"{path}: the body of fact {sequence} is not what was written")
+        if kind == b"PRUNED":
+            said.update(number for first, end in json.loads(body) for number in range(first, end + 1))
         if sequence <= border:
             index.setdefault(flow, []).append(sequence)
         print(sequence, kind.decode(), ascii(flow.decode()), ascii(effect.decode()))
         before = checksum
+    if gone != said:
+        sys.exit(f"{path}: facts {sorted(gone ^ said)[:9]} were pruned without a word, or should have been")
     if count != last or before != newest:
         sys.exit(f"{path}: the last fact is missing")
     listed = {}

@@ -126,6 +126,7 @@ std::string ending(const Members& members) {
 }
 
 std::string details(const Fact& fact) {
+  if (fact.pruned) return "pruned: what it said is gone";
   const Members members(fact.payload);
   std::string what = members.text("effect");
   if (const std::uint64_t attempt = members.number("attempt"); attempt > 1) what += fmt::format(" attempt {}", attempt);
@@ -156,6 +157,9 @@ std::string details(const Fact& fact) {
              preview("output", fact);
     case Kind::snapshot:
       return fmt::format("the state up to fact {}, fold {}", members.number("upto"), members.number("fold"));
+    case Kind::pruned:
+      return fmt::format("{} facts of {} flows pruned by {}: {}", members.number("facts"), members.number("flows"),
+                         members.text("by"), members.text("reason"));
     case Kind::unknown:
       break;
   }
@@ -173,6 +177,7 @@ Tone tone_of(const Fact& fact) {
     case Kind::flow_ended:
       return Members(fact.payload).text("status") == "success" ? Tone::good : Tone::notable;
     case Kind::resolved:
+    case Kind::pruned:
     case Kind::unknown:
       return Tone::notable;
     case Kind::flow_started:
@@ -265,6 +270,7 @@ std::string fact_json(const Fact& fact) {
   if (fact.body) {
     json += fmt::format(R"(,"bodyDigest":"{}","body":)", fact.body->digest.hex()) + embedded_json(fact.body->text);
   }
+  if (fact.pruned) json += R"(,"pruned":true)";
   return json + fmt::format(R"(,"checksum":"{}"}})", fact.checksum.hex());
 }
 
@@ -391,6 +397,7 @@ std::string verified_text(const std::string& name, const journal::Verified& veri
   if (verified.skipped > 0) {
     out += fmt::format("unknown   {} facts of kinds that are newer than this program\n", verified.skipped);
   }
+  if (verified.pruned > 0) out += fmt::format("pruned    {} of them, as facts of kind PRUNED say\n", verified.pruned);
   out += "checksum  " + verified.head.checksum.hex() + "\n\n";
   out += "Keep the checksum elsewhere: who can write to the journal cannot change a fact of\n";
   out += "today without changing it.\n";
@@ -398,8 +405,9 @@ std::string verified_text(const std::string& name, const journal::Verified& veri
 }
 
 std::string verified_json(const journal::Verified& verified) {
-  return fmt::format(R"({{"facts":{},"bodies":{},"unknownKinds":{},"sequence":{},"checksum":"{}"}})", verified.facts,
-                     verified.bodies, verified.skipped, verified.head.sequence, verified.head.checksum.hex());
+  return fmt::format(R"({{"facts":{},"bodies":{},"unknownKinds":{},"pruned":{},"sequence":{},"checksum":"{}"}})",
+                     verified.facts, verified.bodies, verified.skipped, verified.pruned, verified.head.sequence,
+                     verified.head.checksum.hex());
 }
 
 }  // namespace heddle::cli

@@ -19,7 +19,7 @@ using journal::Kind;
 
 std::string all_kinds() {
   std::string names;
-  for (int i = 1; i <= static_cast<int>(Kind::snapshot); ++i) {
+  for (int i = 1; i <= static_cast<int>(Kind::pruned); ++i) {
     names += (names.empty() ? "" : ", ") + std::string(journal::kind_name(static_cast<Kind>(i)));
   }
   return names;
@@ -100,6 +100,23 @@ std::optional<journal::Time> point_in_time(std::string_view text) {
   return time;
 }
 
+core::Result<journal::Time> parse_time(std::string_view option, std::string_view text, journal::Time now) {
+  if (const auto time = point_in_time(text)) return *time;
+  constexpr core::DurationRange ages{std::chrono::milliseconds(0), std::chrono::hours(24 * 36'500)};
+  std::string age(text);
+  std::chrono::milliseconds factor{1};
+  if (!age.empty() && age.back() == 'd') {
+    age.back() = 'h';
+    factor *= 24;
+  }
+  const auto duration = core::parse_duration(option, age, ages);
+  if (!duration.ok() || text.empty()) {
+    return usage(
+        fmt::format("{} {}: give an age (90s, 10m, 2h, 7d) or a time in UTC (2026-11-29T18:43:54Z)", option, text));
+  }
+  return now - duration.value() * factor.count();
+}
+
 // The value of option NAME, given as "NAME VALUE" or "NAME=VALUE"; nothing when this argument is another one.
 class Arguments {
  public:
@@ -128,11 +145,12 @@ class Arguments {
 
 struct Given {
   std::vector<std::string> names;
-  bool verify = false;
+  bool word = false;  // verify or prune
   bool flows = false;
-  std::string_view filter;   // the first option that only `log` has
-  std::string_view verdict;  // the option that says what became of the effect
-  std::string_view other;    // the first option that only `resolve` has
+  std::string_view filter;    // the first option that only `log` has
+  std::string_view verdict;   // the option that says what became of the effect
+  std::string_view said;      // one that `resolve` and `prune` alone have
+  std::string_view of_prune;  // one that `prune` alone has
 };
 
 core::Result<void> set_filter(LogOptions& options, Given& given, std::string_view name, const std::string& value,
@@ -141,6 +159,7 @@ core::Result<void> set_filter(LogOptions& options, Given& given, std::string_vie
   if (name == "--flow") {
     if (options.query.flow) return usage("--flow is given twice");
     options.query.flow = value;
+    if (options.mode == LogMode::prune && given.filter == name) given.filter = {};
     return {};
   }
   if (name == "--kind") return add_kinds(value, options.query.kinds);
@@ -162,10 +181,16 @@ core::Result<bool> take_filter(Arguments& arguments, LogOptions& options, Given&
   return false;
 }
 
-core::Result<bool> take_verdict(Arguments& arguments, LogOptions& options, Given& given) {
+core::Result<bool> take_verdict(Arguments& arguments, LogOptions& options, Given& given, journal::Time now) {
+  HEDDLE_ASSIGN(const std::optional<std::string> before, arguments.value_of("--before"));
+  if (before) {
+    HEDDLE_ASSIGN(options.before, parse_time("--before", *before, now));
+    given.of_prune = "--before";
+    return true;
+  }
   const auto is = [&given](std::string_view name) {
     if (!given.verdict.empty()) return false;
-    given.verdict = given.other = name;
+    given.verdict = name;
     return true;
   };
   const auto twice = [] { return usage("give one of --done, --failed and --run-again"); };
@@ -179,7 +204,7 @@ core::Result<bool> take_verdict(Arguments& arguments, LogOptions& options, Given
   for (const std::string_view name : {"--by", "--reason"}) {
     HEDDLE_ASSIGN(const std::optional<std::string> value, arguments.value_of(name));
     if (!value) continue;
-    given.other = name;
+    given.said = name;
     (name == "--by" ? options.by : options.reason) = *value;
     return true;
   }
@@ -197,6 +222,8 @@ const char* name_of(LogMode mode) {
       return "heddle log --flows";
     case LogMode::verify:
       return "heddle log verify";
+    case LogMode::prune:
+      return "heddle log prune";
     case LogMode::replay:
       return "heddle replay";
     case LogMode::resolve:
@@ -224,34 +251,28 @@ core::Result<void> check(const LogOptions& options, const Given& given) {
   if (mode != LogMode::log && options.follow) return usage(fmt::format("--follow does not go with {}", command));
   if (mode != LogMode::flows && options.open_only) return usage("--open goes with --flows");
   if (mode != LogMode::flows && given.flows) return usage(fmt::format("--flows does not go with {}", command));
-  if (mode != LogMode::resolve && !given.other.empty()) {
-    return usage(fmt::format("{} does not go with {}", given.other, command));
+  const bool says = mode == LogMode::resolve || mode == LogMode::prune;
+  for (const std::string_view other :
+       {mode == LogMode::resolve ? std::string_view() : given.verdict,
+        mode == LogMode::prune ? std::string_view() : given.of_prune, says ? std::string_view() : given.said}) {
+    if (!other.empty()) return usage(fmt::format("{} does not go with {}", other, command));
   }
-  if (mode != LogMode::resolve) return {};
-  if (given.verdict.empty()) {
+  if (!says) return {};
+  if (mode == LogMode::prune && !options.before) {
+    return usage("--before is missing: flows that ended before then are pruned (90d, 2026-11-29)");
+  }
+  if (mode == LogMode::prune && options.dry_run) return {};
+  if (mode == LogMode::resolve && given.verdict.empty()) {
     return usage("say what became of the effect: --done OUTPUT (its output, as JSON), --failed or --run-again");
   }
-  if (options.reason.empty()) return usage("--reason is missing: say how you know, for whoever reads the journal");
+  if (options.reason.empty()) return usage("--reason is missing: say why, for whoever reads the journal");
   return {};
 }
 
 }  // namespace
 
 core::Result<journal::Time> parse_since(std::string_view text, journal::Time now) {
-  if (const auto time = point_in_time(text)) return *time;
-  constexpr core::DurationRange ages{std::chrono::milliseconds(0), std::chrono::hours(24 * 36'500)};
-  std::string age(text);
-  std::chrono::milliseconds factor{1};
-  if (!age.empty() && age.back() == 'd') {
-    age.back() = 'h';
-    factor *= 24;
-  }
-  const auto duration = core::parse_duration("--since", age, ages);
-  if (!duration.ok() || text.empty()) {
-    return usage(
-        fmt::format("--since {}: give an age (90s, 10m, 2h, 7d) or a time in UTC (2026-11-29T18:43:54Z)", text));
-  }
-  return now - duration.value() * factor.count();
+  return parse_time("--since", text, now);
 }
 
 core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, journal::Time now) {
@@ -264,10 +285,10 @@ core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, jo
   for (Arguments arguments(args); !arguments.done();) {
     const std::string& argument = arguments.current();
     if (only_names || argument.empty() || argument[0] != '-') {
-      const bool verify = args.front() == "log" && given.names.empty() && !given.verify && !only_names;
-      if (verify && argument == "verify") {
-        given.verify = true;
-        options.mode = LogMode::verify;
+      const bool word = args.front() == "log" && given.names.empty() && !given.word && !only_names;
+      if (word && (argument == "verify" || argument == "prune")) {
+        given.word = true;
+        options.mode = argument == "verify" ? LogMode::verify : LogMode::prune;
       } else {
         given.names.push_back(argument);
       }
@@ -285,10 +306,13 @@ core::Result<LogOptions> parse_log_args(const std::vector<std::string>& args, jo
       if (options.mode == LogMode::log) options.mode = LogMode::flows;
     } else if (argument == "--open") {
       options.open_only = true;
+    } else if (argument == "--dry-run") {
+      options.dry_run = true;
+      given.of_prune = "--dry-run";
     } else {
       HEDDLE_ASSIGN(bool taken, take_filter(arguments, options, given, now));
       if (!taken) {
-        HEDDLE_ASSIGN(taken, take_verdict(arguments, options, given));
+        HEDDLE_ASSIGN(taken, take_verdict(arguments, options, given, now));
       }
       if (!taken) return usage(fmt::format("{} is not expected here", argument));
       continue;
@@ -310,12 +334,14 @@ Usage:
                      [--follow] [--json]
   heddle log JOURNAL --flows [--open]  one flow after the other: how it stands
   heddle log verify JOURNAL [--json]   check every fact, and give a checksum
+  heddle log prune JOURNAL --before WHEN [--flow FLOW] --reason WHY [--by WHO]
+                   [--dry-run]         take away what old flows said
   heddle replay JOURNAL FLOW [--json]  the state that a flow's facts fold to
   heddle resolve JOURNAL FLOW KEY (--done OUTPUT | --failed | --run-again)
                  --reason WHY [--by WHO]   settle an effect that is in doubt
 
 JOURNAL is a file, or postgresql://[USER@]HOST[:PORT]/DATABASE. A file that is
-called verify is ./verify.
+called verify or prune is ./verify or ./prune.
 
   --flow FLOW    facts of this flow alone
   --kind KIND    facts of this kind alone; several: OUTCOME,ACCESS_DENIED
@@ -325,6 +351,8 @@ called verify is ./verify.
   --follow, -f   go on as the journal grows, until Ctrl-C
   --json         one object a line, all of each fact
   --flows        flows instead of facts; with --open those that have not ended
+  --before WHEN  flows that ended before then
+  --dry-run      only say how many facts it would be
   --done OUTPUT  the effect was done, and this is its output, one JSON value
   --failed       count it as failed
   --run-again    it was not done, or doing it twice does no harm

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace heddle::cli {
 
-enum class LogMode : std::uint8_t { help, log, flows, verify, replay, resolve };
+enum class LogMode : std::uint8_t { help, log, flows, verify, prune, replay, resolve };
 
 struct LogOptions {
   LogMode mode = LogMode::log;
@@ -19,11 +20,13 @@ struct LogOptions {
   std::string flow;  ///< of replay and resolve
   std::string key;   ///< of resolve: the effect's, in its flow
   journal::Resolution resolution = journal::Resolution::run_again;
-  std::string output;      ///< of resolve, with Resolution::success
-  std::string by;          ///< of resolve; empty: not said
-  std::string reason;      ///< of resolve
-  bool open_only = false;  ///< of flows
-  journal::Query query;    ///< of log: flow, kinds, since, from
+  std::string output;                   ///< of resolve, with Resolution::success
+  std::string by;                       ///< of resolve and prune; empty: not said
+  std::string reason;                   ///< of resolve and prune
+  std::optional<journal::Time> before;  ///< of prune
+  bool dry_run = false;                 ///< of prune
+  bool open_only = false;               ///< of flows
+  journal::Query query;                 ///< of log: flow, kinds, since, from
   bool follow = false;
   bool json = false;
 };

@@ -14,6 +14,7 @@
 #include "fact_text.h"
 #include "heddle/core/text.h"
 #include "heddle/journal/core/flows.h"
+#include "heddle/journal/core/prune.h"
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/open/open.h"
 #include "interrupt.h"
@@ -63,7 +64,7 @@ class LogCommand {
       : options_(std::move(options)), output_(output), interrupt_(interrupt), colour_(colour_of(output)) {}
 
   int run() {
-    const auto access = options_.mode == LogMode::resolve ? journal::Access::change : journal::Access::read;
+    const auto access = changes() ? journal::Access::change : journal::Access::read;
     auto store = journal::open(options_.journal, access, {interrupt_.token(), core::Deadline::after(kOpenPatience)});
     if (!store.ok() && interrupt_.cause() == Interrupt::Cause::signal) {
       complain("stopped while waiting for the journal: " + store.error().context);
@@ -79,6 +80,8 @@ class LogCommand {
         return flows();
       case LogMode::resolve:
         return resolve();
+      case LogMode::prune:
+        return prune();
       default:
         return log();
     }
@@ -132,10 +135,39 @@ class LogCommand {
     return 0;
   }
 
+  [[nodiscard]] bool changes() const {
+    return options_.mode == LogMode::resolve || (options_.mode == LogMode::prune && !options_.dry_run);
+  }
+
+  [[nodiscard]] std::string by() const {
+    return options_.by.empty() ? fmt::format("uid {}", ::geteuid()) : options_.by;
+  }
+
+  int prune() {
+    const journal::PruneOptions options{*options_.before, options_.query.flow, by(), options_.reason};
+    const auto plan = journal::plan_prune(*store_, options, wait());
+    if (!plan.ok()) return failed(plan.error());
+    std::uint64_t fact = 0;
+    if (!options_.dry_run) {
+      const auto pruned =
+          journal::prune(*store_, plan.value(), options, {interrupt_.token(), core::Deadline::after(kOpenPatience)});
+      if (!pruned.ok()) return failed(pruned.error());
+      fact = pruned.value();
+    }
+    if (options_.json) {
+      add_json(fmt::format(R"({{"facts":{},"flows":{},"sequence":{}}})", plan.value().facts, plan.value().flows, fact));
+    } else {
+      output_.add(fmt::format("{} facts of {} flows{}\n", plan.value().facts, plan.value().flows,
+                              options_.dry_run ? " would be pruned"
+                              : fact == 0      ? ": nothing to prune"
+                                               : fmt::format(" pruned, as fact {} says", fact)));
+    }
+    return 0;
+  }
+
   int resolve() {
-    const std::string by = options_.by.empty() ? fmt::format("uid {}", ::geteuid()) : options_.by;
     const Wait patience{interrupt_.token(), core::Deadline::after(kOpenPatience)};
-    const auto fact = journal::resolve(*store_, options_.flow, options_.key, options_.resolution, by, options_.reason,
+    const auto fact = journal::resolve(*store_, options_.flow, options_.key, options_.resolution, by(), options_.reason,
                                        options_.output, patience);
     if (!fact.ok() && fact.error().code == Errc::not_found) {
       complain(fact.error().message() + " (heddle log JOURNAL --flows --open lists what is open)");

@@ -115,8 +115,9 @@ TEST_F(Log, VerifyGivesTheChecksumOrSaysWhatIsDamaged) {
   const auto whole = run(command({"log", "verify", journal()}));
   EXPECT_EQ(whole.code, 0) << whole.err;
   EXPECT_TRUE(has(whole.out, head.checksum.hex())) << whole.out;
-  EXPECT_EQ(run(command({"log", "verify", journal(), "--json"})).out,
-            R"({"facts":8,"bodies":7,"unknownKinds":0,"sequence":8,"checksum":")" + head.checksum.hex() + "\"}\n");
+  EXPECT_EQ(
+      run(command({"log", "verify", journal(), "--json"})).out,
+      R"({"facts":8,"bodies":7,"unknownKinds":0,"pruned":0,"sequence":8,"checksum":")" + head.checksum.hex() + "\"}\n");
   run_sql(journal(), "UPDATE fact SET payload = '{}' WHERE sequence = 5");
   expect_failure({"log", "verify", journal()}, 21, {"fact 5", "restore"});
 }
@@ -218,6 +219,34 @@ TEST_F(Log, ResolvesAnEffectInDoubt) {
   expect_failure(resolve({"2", "--failed", "--reason", "x"}), 15, {"nothing about it is open"});
 }
 
+// JRN-11: old flows lose what they said; what is left says that it was so, and is whole.
+TEST_F(Log, PrunesOldFlows) {
+  const auto prune = [&](std::vector<std::string> words) {
+    std::vector<std::string> args{"log", "prune", journal()};
+    args.insert(args.end(), words.begin(), words.end());
+    return run(command(args));
+  };
+  expect_failure({"log", "prune", journal(), "--reason", "x"}, 64, {"--before is missing"});
+  expect_failure({"log", "prune", journal(), "--before", "1d"}, 64, {"--reason is missing"});
+  expect_failure({"log", "prune", journal(), "--before", "soon", "--reason", "x"}, 64, {"--before soon"});
+  EXPECT_EQ(prune({"--before", "1d", "--reason", "x"}).out, "0 facts of 0 flows: nothing to prune\n");
+  EXPECT_EQ(prune({"--before", "0s", "--dry-run"}).out, "7 facts of 1 flows would be pruned\n");
+  EXPECT_EQ(split_lines(run(command({"log", journal(), "--json"})).out).size(), 8U) << "it wrote something";
+  const auto pruned = prune({"--before", "0s", "--reason", "retention", "--by", "ops"});
+  EXPECT_EQ(pruned.out, "7 facts of 1 flows pruned, as fact 9 says\n") << pruned.err;
+  const auto shown = run(command({"log", journal()}));
+  EXPECT_TRUE(has(shown.out, "7 facts of 1 flows pruned by ops: retention")) << shown.out;
+  EXPECT_TRUE(has(shown.out, "pruned: what it said is gone") && !has(shown.out, "monday")) << shown.out;
+  std::ifstream file(journal(), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(has(bytes, "other.js")) << "the control";
+  EXPECT_FALSE(has(bytes, "monday")) << "it is in the file still";
+  const auto verified = run(command({"log", "verify", journal()}));
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_TRUE(has(verified.out, "pruned    7 of them")) << verified.out;
+  expect_failure({"log", "prune", folder_.path("none"), "--before", "1d", "--reason", "x"}, 15, {"no such file"});
+}
+
 // JRN-9: a journal that somebody made to harm who looks at it: each command refuses it in one line.
 TEST_F(Log, RefusesAJournalThatIsMoreThanAJournal) {
   run_sql(journal(), "CREATE TRIGGER \"t\x1B[31m\" BEFORE INSERT ON fact BEGIN SELECT RAISE(IGNORE); END");
@@ -243,6 +272,14 @@ TEST_F(Log, AnotherProgramReadsTheFormat) {
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 1);
   run_sql(journal(), "UPDATE flow_index SET flow = 'another' WHERE flow = 'nobody'");
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 0);
+  ASSERT_EQ(run(command({"log", "prune", journal(), "--before", "0s", "--reason", "x", "--flow", "another"})).code, 0);
+  const auto none = run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}});
+  EXPECT_EQ(none.code, 0) << none.err;
+  append(journal(), {flow_ended("another", Ending::success, {}, {}, {})});
+  ASSERT_TRUE(has(run(command({"log", "prune", journal(), "--before", "0s", "--reason", "x", "--flow", "another"})).out,
+                  "2 facts of 1 flows pruned"));
+  const auto pruned = run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}});
+  EXPECT_EQ(pruned.code, 0) << pruned.err;
   run_sql(journal(), "UPDATE fact SET time = time + 1 WHERE sequence = 5");
   EXPECT_EQ(run({"/usr/bin/python3", {HEDDLE_READ_JOURNAL, journal()}}).code, 1);
 }

@@ -92,7 +92,8 @@ class Damage : public ::testing::Test {
   void make_empty_file_of_small_pages() {
     sqlite3* db = nullptr;
     ASSERT_EQ(::sqlite3_open(folder_.file().c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(::sqlite3_exec(db, "PRAGMA page_size = 512; PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr),
+    EXPECT_EQ(::sqlite3_exec(db, "PRAGMA page_size = 512; PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL",
+                             nullptr, nullptr, nullptr),
               SQLITE_OK);
     ::sqlite3_close(db);
   }

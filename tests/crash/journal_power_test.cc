@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "heddle/journal/core/prune.h"
 #include "heddle/journal/core/replay.h"
 #include "heddle/journal/sqlite/sqlite.h"
 #include "journal_folder.h"
@@ -143,6 +144,47 @@ TEST_F(PowerCut, EveryAcknowledgedFactOfEveryThreadSurvives) {
     }
     for (std::size_t t = 0; t < thread_count; ++t) ASSERT_GE(found[t], cut.acknowledged[t]);
   }
+}
+
+// JRN-11: pruning is one transaction: after a cut at any moment of it all of it is there, or nothing, and the journal
+// is whole and goes on.
+TEST_F(PowerCut, PruningIsAllOrNothing) {
+  std::vector<Disk> moments;
+  {
+    const auto store = open_sqlite(folder_.file(), {SqliteMode::read_write_create, vfs_.name(), kIndexEvery}).value();
+    for (std::uint64_t n = 1; n <= 20; ++n) ASSERT_TRUE(store->append_one(numbered(n)).ok());
+    ASSERT_TRUE(store->append_one({"f", "", Kind::flow_ended, "{}", std::nullopt}).ok());
+    ASSERT_TRUE(store->append_one({"g", "", Kind::flow_started, "{}", std::nullopt}).ok());
+    vfs_.on_moment([&](const Disk& disk) { moments.push_back(disk); });
+    const PruneOptions options{now() + std::chrono::hours(1), {}, "test", "test"};
+    const PrunePlan plan = plan_prune(*store, options).value();
+    ASSERT_EQ(plan.facts, 21U);
+    ASSERT_TRUE(prune(*store, plan, options).ok());
+  }
+  vfs_.on_moment({});
+  ASSERT_GT(moments.size(), 5U);
+  std::size_t before = 0;
+  std::size_t after = 0;
+  for (const Disk& moment : moments) {
+    for (const Survives survives : {Survives::only_what_was_synced, Survives::everything, Survives::some}) {
+      const Folder cut(Where::memory);
+      for (const auto& [path, bytes] : after_power_cut(moment, survives, random_)) {
+        write_file(cut.file(std::filesystem::path(path).filename().string()), bytes);
+      }
+      const auto store = open_sqlite(cut.file(), {SqliteMode::read_write, vfs_.name(), kIndexEvery});
+      ASSERT_TRUE(store.ok()) << store.error().message();
+      const std::vector<Fact> facts = all(*store.value());
+      ASSERT_TRUE(facts.size() == 22 || facts.size() == 23) << facts.size();
+      const bool pruned = facts.size() == 23;
+      ++(pruned ? after : before);
+      for (std::size_t i = 0; i < 21; ++i) ASSERT_EQ(facts[i].pruned, pruned) << i;
+      ASSERT_TRUE(store.value()->append_one(numbered(1)).ok());
+      const auto verified = verify(*store.value());
+      ASSERT_TRUE(verified.ok()) << verified.error().message();
+    }
+  }
+  EXPECT_GT(before, 0U);
+  EXPECT_GT(after, 0U);
 }
 
 // JRN-5: a disk that is full or broken at any operation: an error, the facts before it are there, those of the failed

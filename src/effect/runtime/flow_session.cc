@@ -113,6 +113,12 @@ std::string FlowSession::stored_input(const Past& past) {
 
 core::Result<std::optional<Text>> FlowSession::begin() {
   HEDDLE_TRY(read_history(runtime_.store(), spec_.id, history_, runtime_.patience()));
+  if (history_.pruned != 0) {
+    // What it did is not known any more, and it would do it again.
+    return core::make_error(Errc::invalid_argument, "run the flow " + spec_.id,
+                            "it has ended and was pruned from the journal (fact " + std::to_string(history_.pruned) +
+                                "); give the new one an id of its own");
+  }
   if (history_.started != 0) {
     if (history_.name != core::bound_text(spec_.name, 256) || history_.input != core::sha256(spec_.input_json)) {
       const auto fact = read_fact(runtime_.store(), spec_.id, history_.started, runtime_.patience());

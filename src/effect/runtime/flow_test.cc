@@ -167,6 +167,52 @@ TEST(Flow, NoticesThatTheShapeChanged) {
   }
 }
 
+// A store whose facts have lost what they said, as a pruned journal's have.
+class PrunedStore final : public journal::Store {
+ public:
+  explicit PrunedStore(std::shared_ptr<journal::Store> store) : store_(std::move(store)) {}
+  core::Result<journal::Receipt> append(std::span<const journal::Draft> drafts, const journal::Wait& wait) override {
+    return store_->append(drafts, wait);
+  }
+  core::Result<journal::Page> read(const journal::Query& query, const journal::Wait& wait) override {
+    auto page = store_->read(query, wait);
+    if (!page.ok()) return page;
+    for (journal::Fact& fact : page.value().facts) {
+      fact.pruned = true;
+      fact.payload = "{}";
+      fact.body.reset();
+    }
+    return page;
+  }
+  core::Result<journal::Page> follow(const journal::Query& query, const journal::Wait& wait) override {
+    return read(query, wait);
+  }
+  core::Result<journal::Head> head(const journal::Wait& wait) override { return store_->head(wait); }
+  core::Result<void> check_storage(const journal::Wait& wait) override { return store_->check_storage(wait); }
+
+ private:
+  std::shared_ptr<journal::Store> store_;
+};
+
+// EFF-6, JRN-11: what a flow did is not known any more once it is pruned, so it does not begin anew under its id.
+TEST(Flow, DoesNotRunAgainWhenItWasPruned) {
+  const std::shared_ptr<journal::Store> store = journal::open_memory();
+  {
+    Bench bench({}, store);
+    bench.add_echo("a");
+    bench.add_echo("b");
+    ASSERT_TRUE(bench.run(two_steps).ok());
+  }
+  Bench bench({}, std::make_shared<PrunedStore>(store));
+  bench.add_echo("a");
+  bench.add_echo("b");
+  const auto run = bench.run(two_steps);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().code, Errc::invalid_argument);
+  EXPECT_NE(run.error().message().find("was pruned from the journal"), std::string::npos) << run.error().message();
+  EXPECT_EQ(bench.ran("a") + bench.ran("b"), 0);
+}
+
 // EFF-6: each of the operator's verdicts.
 TEST(Flow, GoesOnWhenItIsResolved) {
   const auto in_doubt = [](Mortal& bench) {

@@ -83,6 +83,10 @@ bool Past::final() const {
 
 void History::apply(const Fact& fact) {
   upto = fact.sequence;
+  if (fact.pruned) {
+    pruned = fact.sequence;
+    return;
+  }
   if (fact.kind == Kind::flow_started) {
     started = fact.sequence;
     name = core::json_word(fact.payload, "name").value_or("");

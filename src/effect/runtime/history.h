@@ -42,6 +42,7 @@ class History {
 
   std::map<std::string, Past, std::less<>> effects;
   std::uint64_t upto = 0;                 ///< everything up to this sequence is in
+  std::uint64_t pruned = 0;               // the newest fact whose content is gone: the flow cannot be taken up
   std::optional<journal::Digest> input;   ///< of the newest FLOW_STARTED
   std::string name;                       ///< likewise
   std::uint64_t started = 0;              ///< its sequence

@@ -15,7 +15,7 @@ struct KindName {
   std::string_view name;
 };
 
-constexpr std::array<KindName, 10> kKinds{{
+constexpr std::array<KindName, 11> kKinds{{
     {Kind::flow_started, "FLOW_STARTED"},
     {Kind::flow_ended, "FLOW_ENDED"},
     {Kind::intent, "INTENT"},
@@ -26,6 +26,7 @@ constexpr std::array<KindName, 10> kKinds{{
     {Kind::jail_applied, "JAIL_APPLIED"},
     {Kind::resolved, "RESOLVED"},
     {Kind::snapshot, "SNAPSHOT"},
+    {Kind::pruned, "PRUNED"},
 }};
 
 core::Error refused(core::Errc code, std::string_view what) {

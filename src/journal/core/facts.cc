@@ -159,4 +159,11 @@ Draft resolved(const EffectRef& ref, Resolution resolution, std::string_view by,
   return about(ref, Kind::resolved, std::move(payload), std::move(output_json));
 }
 
+Draft pruned(std::uint64_t facts, std::uint64_t flows, std::string_view by, std::string_view reason,
+             std::string ranges_json) {
+  Payload payload;
+  payload.number("facts", facts).number("flows", flows).word("by", by).message("reason", reason);
+  return draft({}, {}, Kind::pruned, std::move(payload), std::move(ranges_json));
+}
+
 }  // namespace heddle::journal

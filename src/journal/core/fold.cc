@@ -75,6 +75,7 @@ void apply_to_effect(EffectState& effect, const Fact& fact) {
     case Kind::flow_ended:
     case Kind::jail_applied:
     case Kind::snapshot:
+    case Kind::pruned:
       return;
   }
 }
@@ -98,7 +99,7 @@ EffectPhase phase_of(Ending ending) {
 void apply(State& state, const Fact& fact) {
   HEDDLE_CHECK(fact.sequence > state.sequence);
   state.sequence = fact.sequence;
-  if (fact.flow.empty() || fact.kind == Kind::unknown || fact.kind == Kind::snapshot ||
+  if (fact.flow.empty() || fact.pruned || fact.kind == Kind::unknown || fact.kind == Kind::snapshot ||
       fact.kind == Kind::jail_applied) {
     return;
   }

@@ -59,10 +59,12 @@ void GroupCommit::wake_round(FutexWord& round) {
   futex_wake(&round, INT_MAX);
 }
 
-core::Result<Receipt> GroupCommit::append(std::span<const Draft> drafts, const Wait& wait) {
+core::Result<Receipt> GroupCommit::append(std::span<const Draft> drafts, const Wait& wait,
+                                          std::span<const Range> erase) {
   if (drafts.empty()) return core::make_error(core::Errc::invalid_argument, "append to the journal", "no facts given");
   Waiter self;
   self.drafts = drafts;
+  self.erase = erase;
   self.body_digests.reserve(drafts.size());
   for (const Draft& draft : drafts) {
     HEDDLE_TRY(check_draft(draft));

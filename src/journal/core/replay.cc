@@ -1,6 +1,7 @@
 #include "heddle/journal/core/replay.h"
 
 #include "heddle/core/json.h"
+#include "heddle/journal/core/prune.h"
 
 namespace heddle::journal {
 namespace {
@@ -26,12 +27,15 @@ core::Result<void> for_each(Store& store, Query query, const Wait& wait, const V
 core::Result<std::optional<std::uint64_t>> newest_snapshot(Store& store, const std::string& scope, const Wait& wait) {
   Query query;
   query.flow = scope;
-  query.kinds = {Kind::snapshot};
+  query.kinds = {Kind::snapshot, Kind::pruned};
   query.bodies = Bodies::digests_only;
   const std::string version = std::to_string(kFoldVersion);
   std::optional<std::uint64_t> newest;
   HEDDLE_TRY(for_each(store, query, wait, [&](const Fact& fact) {
-    if (core::json_member(fact.payload, "fold") == version && fact.body) newest = fact.sequence;
+    // What was pruned since is still in a snapshot of everything.
+    if (fact.kind == Kind::pruned) newest.reset();
+    if (fact.kind == Kind::snapshot && core::json_member(fact.payload, "fold") == version && fact.body)
+      newest = fact.sequence;
   }));
   return newest;
 }
@@ -80,12 +84,16 @@ core::Result<std::uint64_t> take_snapshot(Store& store, const std::optional<std:
 
 core::Result<Verified> verify(Store& store, const Wait& wait) {
   Verified verified;
+  PrunedCheck pruned;
   HEDDLE_TRY(for_each(store, {}, wait, [&](const Fact& fact) {
+    pruned.take(fact);
+    if (fact.pruned) ++verified.pruned;
     ++verified.facts;
     if (fact.body) ++verified.bodies;
     if (fact.kind == Kind::unknown) ++verified.skipped;
     verified.head = {fact.sequence, fact.checksum};
   }));
+  HEDDLE_TRY(pruned.finish());
   HEDDLE_TRY(store.check_storage(wait));
   return verified;
 }

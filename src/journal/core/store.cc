@@ -13,4 +13,9 @@ core::Result<std::uint64_t> Store::append_one(const Draft& draft, const Wait& wa
   return receipt.first;
 }
 
+core::Result<std::uint64_t> Store::erase(std::span<const Range> /*ranges*/, const Draft& /*record*/,
+                                         const Wait& /*wait*/) {
+  return core::make_error(core::Errc::unsupported, "prune the journal", "this kind of journal keeps everything");
+}
+
 }  // namespace heddle::journal

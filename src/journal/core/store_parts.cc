@@ -262,9 +262,15 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   }
   const auto ordinal = static_cast<std::uint64_t>(row.ordinal);
   const Time time{std::chrono::microseconds(row.time)};
+  // Its content was taken away. Its checksum stays, and the fact after it vouches for that: one comes, since what was
+  // taken away is recorded by a later fact.
+  const bool pruned = row.payload.empty();
+  if (pruned && (row.body || row.body_digest || last_sequence_ == end_.head.sequence)) {
+    return damaged_fact(row.sequence, "the payload is not a JSON object");
+  }
   const Digest expected = chain(previous, {last_sequence_, ordinal, time, version.value(), row.flow, row.effect,
                                            row.kind, row.payload, digest ? &*digest : nullptr});
-  if (checksum != expected) return damaged_fact(row.sequence, "its checksum does not hold");
+  if (!pruned && checksum != expected) return damaged_fact(row.sequence, "its checksum does not hold");
   if (last_sequence_ == end_.head.sequence && checksum != end_.head.checksum) {
     return damaged("the last fact is not the one that was written last");
   }
@@ -279,7 +285,8 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   const Kind kind = kind_from(row.kind);
   if (last_sequence_ < from_ || !matches(row, kind)) return Next::row;
 
-  if (const auto broken = broken_rule_of_payload(row.payload)) return damaged_fact(row.sequence, *broken);
+  const std::string_view payload = pruned ? "{}" : row.payload;
+  if (const auto broken = broken_rule_of_payload(payload)) return damaged_fact(row.sequence, *broken);
   Fact fact;
   fact.schema = version.value();
   fact.sequence = last_sequence_;
@@ -289,7 +296,8 @@ core::Result<PageReader::Next> PageReader::take(const FactRow& row, const BodyOf
   fact.effect = row.effect;
   fact.kind = kind;
   fact.kind_text = row.kind;
-  fact.payload = row.payload;
+  fact.payload = payload;
+  fact.pruned = pruned;
   fact.checksum = checksum;
   if (digest) {
     fact.body = Body{*digest, {}};

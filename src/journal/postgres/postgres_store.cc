@@ -239,6 +239,10 @@ class Writer {
     HEDDLE_TRY(session_->prepare({pg::kInsertFact, pg::kInsertFacts, pg::kInsertBody, pg::kReadFlow, pg::kIndexFacts,
                                   pg::kSetFlows, pg::kSetHead, pg::kCommit},
                                  wait));
+    const std::span<Job* const> first = batch.jobs();
+    if (std::any_of(first.begin(), first.end(), [](const Job* job) { return !job->erase.empty(); })) {
+      HEDDLE_TRY(session_->prepare({pg::kErase, pg::kEraseBodies}, wait));
+    }
     const std::string schema = kSchema.text();
     const Time time = now();
     // With the lock still to be taken all that is read here is right if the journal proves unchanged.
@@ -264,12 +268,28 @@ class Writer {
       rows.clear();
     }
     HEDDLE_TRY(send_facts(rows, time, schema, wait));
+    HEDDLE_TRY(send_erase(batch, wait));
     const bool index = sequencer_.index_due(connector_.index_every());
     if (index) HEDDLE_TRY(send_index(wait));
     if (index || head.schema < kSchema) HEDDLE_TRY(send_head(head.schema, wait));
     if (lock == Lock::held) HEDDLE_TRY(session_->send(pg::kCommit, {}, wait));
     commit_sent_ = true;
     return session_->finish(wait);
+  }
+
+  core::Result<void> send_erase(const Batch& batch, const Wait& wait) {
+    bool erased = false;
+    for (const Job* const job : batch.jobs()) {
+      if (job->erase.empty()) continue;
+      if (job->erase.back().last >= job->receipt.first) {
+        return core::make_error(Errc::invalid_argument, "prune the journal", "it has no such facts");
+      }
+      erased = true;
+      for (const Range& range : job->erase) {
+        HEDDLE_TRY(session_->send(pg::kErase, {number(range.first), number(range.last)}, wait));
+      }
+    }
+    return erased ? session_->send(pg::kEraseBodies, {}, wait) : core::Result<void>();
   }
 
   static Parameter number(std::uint64_t value) { return Parameter::number(static_cast<std::int64_t>(value)); }
@@ -409,6 +429,15 @@ class PostgresStore final : public Store {
     auto receipt = group_.append(drafts, wait);
     if (receipt.ok()) bell_.ring();
     return receipt;
+  }
+
+  core::Result<std::uint64_t> erase(std::span<const Range> ranges, const Draft& record, const Wait& wait) override {
+    if (connector_.mode() == PostgresMode::read_only) {
+      return core::make_error(Errc::invalid_argument, "prune the journal", "opened for reading");
+    }
+    HEDDLE_ASSIGN(const Receipt receipt, group_.append(std::span<const Draft>(&record, 1), wait, ranges));
+    bell_.ring();
+    return receipt.first;
   }
 
   core::Result<Page> read(const Query& query, const Wait& wait) override {

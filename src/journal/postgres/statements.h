@@ -140,4 +140,12 @@ inline constexpr Sql kCountFacts =
     "SELECT count(*) FROM unnest($1::bigint[], $2::text[]) AS i (sequence, flow) JOIN heddle.fact AS f"
     " ON f.sequence = i.sequence AND f.flow = i.flow";
 
+// What Store::erase takes away: of facts $1 to $2, and then bodies that no fact has any more.
+inline constexpr Sql kErase =
+    "UPDATE heddle.fact SET payload = '', body_digest = NULL, body = NULL"
+    " WHERE sequence BETWEEN $1::bigint AND $2::bigint";
+inline constexpr Sql kEraseBodies =
+    "DELETE FROM heddle.body AS b WHERE NOT EXISTS (SELECT 1 FROM heddle.fact AS f WHERE f.body_digest = b.digest AND "
+    "f.body IS NULL)";
+
 }  // namespace heddle::journal::pg

@@ -137,7 +137,9 @@ TEST_F(HostileFile, ATriggerThatComesLaterIsNoticedAndDoesNothing) {
 // JRN-5, JRN-9: SQLite writes new facts over free pages, whatever a file says is free. A journal never has any.
 TEST_F(HostileFile, AFileWithFreePagesIsRefused) {
   make();
-  run_sql("CREATE TABLE more (a); INSERT INTO more VALUES (zeroblob(20000)); DROP TABLE more");
+  run_sql(
+      "PRAGMA auto_vacuum = INCREMENTAL; CREATE TABLE more (a); INSERT INTO more VALUES (zeroblob(20000)); DROP TABLE "
+      "more");
   EXPECT_NE(run_sql("PRAGMA freelist_count"), "0");
   expect_refused("free pages");
 }

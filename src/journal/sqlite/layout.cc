@@ -29,8 +29,11 @@ constexpr Sql kSettings[] = {
     "PRAGMA cell_size_check = ON",  // damage is found when a page is read
     "PRAGMA mmap_size = 0",         // an I/O error is an error, not a SIGBUS
     "PRAGMA synchronous = FULL",    // every commit syncs the WAL (JRN-5)
+    "PRAGMA secure_delete = ON",    // what is pruned is overwritten
     "PRAGMA temp_store = MEMORY",   // nothing of a journal is written elsewhere
 };
+// Of a file that is empty yet: what pruning leaves is given back by the commit, so that there is never a free page.
+constexpr Sql kGivePagesBack = "PRAGMA auto_vacuum = FULL";
 constexpr Sql kWal = "PRAGMA journal_mode = WAL";
 
 // One row: the newest schema that wrote here, the last fact and its checksum, the end of the index.
@@ -198,7 +201,7 @@ core::Result<void> make_tables(Connection& connection) {
 }
 
 core::Result<void> recognise(Connection& connection) {
-  // A journal only grows: a free page is damage, and SQLite would put new facts over whatever it points to.
+  // A commit gives unused pages back: a free page is damage, and SQLite would put new facts over whatever it points to.
   HEDDLE_ASSIGN(const std::int64_t free_pages, connection.number(kCountFreePages));
   if (free_pages != 0) return connection.damaged("the file has free pages, which a journal never has");
   return check_schema_version(connection);
@@ -236,6 +239,7 @@ core::Result<std::unique_ptr<Connection>> open_journal(const std::string& path, 
       return core::make_error(core::Errc::not_found, "open the journal",
                               path + ": empty; if it is a copy, copy its log " + path + "-wal too");
   } else {
+    if (content == Content::nothing) HEDDLE_TRY(connection->run(kGivePagesBack));
     HEDDLE_TRY(use_wal(*connection, wait));
     if (content == Content::nothing) {
       if (options.mode != SqliteMode::read_write_create) {

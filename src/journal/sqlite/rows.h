@@ -25,6 +25,12 @@ inline constexpr Sql kScan =
 inline constexpr Sql kIndexFacts = "INSERT INTO flow_index (flow, last, sequences) VALUES (?1, ?2, ?3)";
 inline constexpr Sql kSetFlow =
     "INSERT INTO flow (id, facts) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET facts = excluded.facts";
+// What Store::erase takes away: of facts ?1 to ?2, and then bodies that no fact has any more.
+inline constexpr Sql kErase =
+    "UPDATE fact SET payload = '', body_digest = NULL, body = NULL WHERE sequence BETWEEN ?1 AND ?2";
+inline constexpr Sql kEraseBodies =
+    "DELETE FROM body WHERE digest NOT IN (SELECT body_digest FROM fact WHERE body_digest IS NOT NULL AND body IS "
+    "NULL)";
 inline constexpr Sql kInsertBody = "INSERT INTO body (digest, text) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING";
 
 /// Runs `kReadHead` and checks what it gives; leaves the statement reset.

@@ -40,8 +40,13 @@ class Writer {
     HEDDLE_ASSIGN(writer->index_facts_, c.prepare(kIndexFacts));
     HEDDLE_ASSIGN(writer->insert_, c.prepare(kInsertFact));
     HEDDLE_ASSIGN(writer->insert_body_, c.prepare(kInsertBody));
+    HEDDLE_ASSIGN(const std::int64_t vacuum, c.number("PRAGMA auto_vacuum"));
+    writer->gives_pages_back_ = vacuum == 1;
     return writer;
   }
+
+  /// Does a commit leave no page unused? A journal has no free pages.
+  [[nodiscard]] bool gives_pages_back() const { return gives_pages_back_; }
 
   CommitResult commit(Batch& batch, const Wait& wait) {
     using Status = CommitResult::Status;
@@ -90,6 +95,7 @@ class Writer {
     for (std::span<Job* const> jobs = batch.jobs(); !jobs.empty(); jobs = batch.more()) {
       for (Job* const job : jobs) {
         HEDDLE_TRY(sequencer_.number(*job, count_of, [this](const NewRow& row) { return insert(row); }));
+        if (!job->erase.empty()) HEDDLE_TRY(erase(*job));
       }
     }
     if (sequencer_.index_due(index_every_)) HEDDLE_TRY(write_index());
@@ -101,6 +107,20 @@ class Writer {
                                  .run();
     set_head_.reset();
     return set;
+  }
+
+  // Rare, so its statements are not kept.
+  core::Result<void> erase(const Job& job) {
+    if (job.erase.back().last >= job.receipt.first) {
+      return core::make_error(core::Errc::invalid_argument, "prune the journal", "it has no such facts");
+    }
+    HEDDLE_ASSIGN(Statement facts, connection_->prepare(kErase));
+    for (const Range& range : job.erase) {
+      HEDDLE_TRY(facts.integer(1, static_cast<std::int64_t>(range.first))
+                     .integer(2, static_cast<std::int64_t>(range.last))
+                     .run());
+    }
+    return connection_->run(kEraseBodies);
   }
 
   core::Result<void> write_index() {
@@ -137,6 +157,7 @@ class Writer {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<Checkpointer> checkpointer_;
   const std::uint64_t index_every_;
+  bool gives_pages_back_ = false;
   Statement begin_, commit_, head_, set_head_, flow_, set_flow_, border_, scan_, index_facts_, insert_, insert_body_;
   Sequencer sequencer_;
 };
@@ -158,6 +179,20 @@ class SqliteStore final : public Store {
     auto receipt = group_.append(drafts, wait);
     if (receipt.ok()) bell_.ring();
     return receipt;
+  }
+
+  core::Result<std::uint64_t> erase(std::span<const Range> ranges, const Draft& record, const Wait& wait) override {
+    if (writer_ == nullptr) {
+      return core::make_error(core::Errc::invalid_argument, "prune the journal", path_ + ": opened for reading");
+    }
+    if (!writer_->gives_pages_back()) {
+      return core::make_error(
+          core::Errc::unsupported, "prune the journal",
+          path_ + ": an earlier build made it, without the means to give pages back; begin a new one");
+    }
+    HEDDLE_ASSIGN(const Receipt receipt, group_.append(std::span<const Draft>(&record, 1), wait, ranges));
+    bell_.ring();
+    return receipt.first;
   }
 
   core::Result<Page> read(const Query& query, const Wait& wait) override {

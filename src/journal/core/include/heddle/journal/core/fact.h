@@ -31,6 +31,7 @@ enum class Kind : std::uint8_t {
   jail_applied,   ///< what was really enforced around the effect's guest
   resolved,       ///< an operator decided what became of an effect that was in doubt
   snapshot,       ///< folded state; body: the state
+  pruned,         ///< payloads and bodies of older facts were taken away; body: of which
 };
 
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
@@ -90,6 +91,7 @@ struct Fact {
   std::string payload;
   std::optional<Body> body;
   Digest checksum;
+  bool pruned = false;  ///< its payload and body were taken away (prune.h): it says that it was, and no more
 
   friend bool operator==(const Fact&, const Fact&) = default;
 };

@@ -74,4 +74,8 @@ enum class Repeatable : std::uint8_t { no, yes };  ///< may an intent without an
 [[nodiscard]] Draft resolved(const EffectRef& ref, Resolution resolution, std::string_view by, std::string_view reason,
                              std::optional<std::string> output_json);
 
+/// `ranges`: of the facts whose payloads and bodies go. Of no flow.
+[[nodiscard]] Draft pruned(std::uint64_t facts, std::uint64_t flows, std::string_view by, std::string_view reason,
+                           std::string ranges_json);
+
 }  // namespace heddle::journal

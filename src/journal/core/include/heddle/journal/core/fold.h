@@ -70,7 +70,8 @@ struct State {
 /// Raised whenever `apply` gives another state for the same facts: a snapshot of another fold is not used.
 inline constexpr std::uint32_t kFoldVersion = 1;
 
-/// Facts of unknown kinds change `sequence` alone; so do snapshots. Facts at or before `sequence` are a bug.
+/// Facts of unknown kinds change `sequence` alone; so do snapshots, and facts that were pruned. Facts at or before
+/// `sequence` are a bug.
 void apply(State& state, const Fact& fact);
 
 /// A state as JSON text, and back. Errc::malformed for a text that `state_json` does not give.

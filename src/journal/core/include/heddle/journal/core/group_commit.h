@@ -30,6 +30,7 @@ namespace heddle::journal {
 /// One caller's append in a batch.
 struct Job {
   std::span<const Draft> drafts;
+  std::span<const Range> erase;      ///< Store::erase; mostly empty
   std::vector<Digest> body_digests;  ///< one a draft, all zero where there is no body; made by the appending thread
   Receipt receipt;                   ///< set by the commit
 };
@@ -80,7 +81,8 @@ class GroupCommit {
   explicit GroupCommit(Commit commit, Waiting waiting = Waiting::watching)
       : commit_(std::move(commit)), most_watchers_(waiting == Waiting::watching ? most_watchers() : 0) {}
 
-  [[nodiscard]] core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait);
+  [[nodiscard]] core::Result<Receipt> append(std::span<const Draft> drafts, const Wait& wait,
+                                             std::span<const Range> erase = {});
 
   /// A batch ends before it would pass these; one append is never split.
   static constexpr std::size_t kMaxBatchFacts = 4096;

@@ -26,6 +26,7 @@ struct Verified {
   std::uint64_t facts = 0;    ///< all checked against the chain, without a gap
   std::uint64_t bodies = 0;   ///< all checked against their digests
   std::uint64_t skipped = 0;  ///< of kinds that this build does not know
+  std::uint64_t pruned = 0;   ///< whose contents are gone, each by the word of a fact of kind PRUNED
 };
 
 /// Reads every fact and body and asks the store to look through its own structures. Errc::damaged names what is wrong.

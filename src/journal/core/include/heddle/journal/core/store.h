@@ -29,6 +29,14 @@ struct Receipt {
   std::uint64_t last = 0;
 };
 
+/// Facts by their sequences, both ends included.
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
 /// The end of a journal. `checksum` vouches for all of it (fact.h, chain).
 struct Head {
   std::uint64_t sequence = 0;  ///< 0: no fact yet
@@ -83,6 +91,12 @@ class Store {
 
   /// As above, for one. The fact's sequence.
   [[nodiscard]] core::Result<std::uint64_t> append_one(const Draft& draft, const Wait& wait = {});
+
+  /// Takes payload and body away from the facts of `ranges`, which ascend and do not meet, and appends `record`, which
+  /// says so: both, or nothing. The facts stay, with their places, ids, kinds, times and checksums. For `prune`
+  /// (prune.h). Errc::unsupported where a store does not do that.
+  [[nodiscard]] virtual core::Result<std::uint64_t> erase(std::span<const Range> ranges, const Draft& record,
+                                                          const Wait& wait);
 
   /// What is durable now. Does not wait for new facts.
   [[nodiscard]] virtual core::Result<Page> read(const Query& query, const Wait& wait) = 0;
