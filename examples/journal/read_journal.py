@@ -64,7 +64,7 @@ def main(path):
         if digest and hashlib.sha256(body).digest() != digest:
             sys.exit(f"{path}: the body of fact {sequence} is not what was written")
         if kind == b"PRUNED":
-            said.update(number for first, end in json.loads(body) for number in range(first, end + 1))
+            said.update(number for first, end in json.loads(body) for number in range(first, min(end, sequence) + 1))
         if sequence <= border:
             index.setdefault(flow, []).append(sequence)
         print(sequence, kind.decode(), ascii(flow.decode()), ascii(effect.decode()))

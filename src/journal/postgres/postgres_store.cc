@@ -7,12 +7,12 @@
 #include <thread>
 #include <utility>
 
-#include "heddle/core/text.h"
 #include "heddle/journal/core/flow_index.h"
 #include "heddle/journal/postgres/postgres.h"
 #include "reading.h"
 #include "session.h"
 #include "statements.h"
+#include "tables.h"
 
 namespace heddle::journal {
 namespace {
@@ -23,59 +23,6 @@ using core::Errc;
 constexpr auto kLookAgain = std::chrono::milliseconds(100);
 constexpr auto kTryAgain = std::chrono::milliseconds(50);
 
-core::Result<void> make_tables(Session& session, const Wait& wait) {
-  const std::string schema = kSchema.text();
-  const Digest none;
-  const auto run = [&](Sql sql, std::initializer_list<Parameter> parameters = {}) -> core::Result<void> {
-    const auto done = session.run(sql, parameters, wait);
-    if (!done.ok()) return done.error();
-    return {};
-  };
-  HEDDLE_TRY(run(pg::kBegin));
-  for (const Sql& sql : {pg::kMakeLock, pg::kMakeSchema, pg::kMakeFact, pg::kMakeBody, pg::kMakeFlow,
-                         pg::kMakeFlowIndex, pg::kMakeJournal}) {
-    HEDDLE_TRY(run(sql));
-  }
-  HEDDLE_TRY(run(pg::kMakeHead, {Parameter::text(schema), Parameter::bytes(none.raw())}));
-  return run(pg::kCommit);
-}
-
-core::Result<void> recognise(Session& session, PostgresMode mode, const Wait& wait) {
-  HEDDLE_ASSIGN(const Rows rows, session.run(pg::kServerIsSafe, {}, wait));
-  HEDDLE_ASSIGN(const std::int64_t fsync, rows.number_at(0, 0));
-  HEDDLE_ASSIGN(const std::int64_t utf8, rows.number_at(0, 1));
-  HEDDLE_ASSIGN(const std::int64_t there, rows.number_at(0, 2));
-  HEDDLE_ASSIGN(const std::int64_t indexed, rows.number_at(0, 3));
-  const auto unsupported = [](std::string_view what) {
-    return core::make_error(Errc::unsupported, "open the journal", what);
-  };
-  if (fsync == 0) return unsupported("the server runs with fsync=off, so nothing would be durable; turn it on");
-  if (utf8 == 0) return unsupported("the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
-  if (there == 0) {
-    if (mode != PostgresMode::create) {
-      return core::make_error(Errc::not_found, "open the journal",
-                              "the database has no schema heddle; is it the right one?");
-    }
-    HEDDLE_TRY(make_tables(session, wait));
-  }
-  HEDDLE_ASSIGN(const Rows version, session.run(pg::kReadSchema, {}, wait));
-  if (version.count() == 1) {
-    const auto readable = readable_schema(version.bytes_at(0, 0));
-    if (!readable.ok()) return readable.error();
-  }
-  if (there != 0 && indexed == 0) return made_before_release("the schema heddle of the database");
-  HEDDLE_ASSIGN(const Rows strange, session.run(pg::kStrangeThing, {}, wait));
-  if (const std::string_view what = strange.bytes_at(0, 0); !what.empty()) {
-    return core::make_error(
-        Errc::damaged, "open the journal",
-        "the schema heddle has what no journal has: " + core::printable_line(core::bound_text(what, 80)) +
-            "; move it to another schema, or restore the journal from a copy");
-  }
-  const auto head = pg::head_of(session.run(pg::kReadHead, {}, wait));
-  if (!head.ok()) return head.error();
-  return {};
-}
-
 class Connector {
  public:
   Connector(std::string conninfo, PostgresOptions options)
@@ -83,7 +30,7 @@ class Connector {
 
   core::Result<std::unique_ptr<Session>> connect(const Wait& wait) const {
     HEDDLE_ASSIGN(std::unique_ptr<Session> session, Session::connect(conninfo_, wait));
-    HEDDLE_TRY(recognise(*session, options_.mode, wait));
+    HEDDLE_TRY(pg::open_tables(*session, options_.mode, wait));
     return session;
   }
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "heddle/core/fd.h"
+#include "heddle/journal/core/facts.h"
 #include "testing/backend.h"
 
 // What is synced goes through these, SQLite's syncs too: the names in a program come before those in its libraries.
@@ -196,6 +197,20 @@ TEST(Sqlite, RefusesAJournalFromBeforeTheFirstRelease) {
     run_sql(folder.file(), "UPDATE journal SET schema = '2.0.0'");
     EXPECT_NE(open_sqlite(folder.file()).error().message().find("2.0.0"), std::string::npos);
   }
+}
+
+// JRN-11: a file that cannot give pages back is not pruned, since a free page is damage.
+TEST(Sqlite, PrunesNoFileThatWouldKeepFreePages) {
+  const Folder folder;
+  run_sql(folder.file(), "PRAGMA journal_mode = WAL");  // its first page is there, so the setting comes too late
+  const auto store = open_sqlite(folder.file()).value();
+  ASSERT_TRUE(store->append_one(kDraft).ok());
+  const Range first[] = {{1, 1}};
+  const auto refused = store->erase(first, pruned(1, 1, "x", "x", "[[1,1]]"), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::unsupported);
+  EXPECT_NE(refused.error().message().find(folder.file()), std::string::npos) << refused.error().message();
+  EXPECT_FALSE(store->read({}, {}).value().facts.at(0).pruned);
 }
 
 // A lock that another process keeps is waited for as long as the caller says.
