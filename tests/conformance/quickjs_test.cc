@@ -91,16 +91,20 @@ TEST(QuickJsBackend, GraceCoversThePool) {
   EXPECT_EQ(quickjs::backend_grace(options), milliseconds(60'000));
   options.cold_start = milliseconds(100'000);
   EXPECT_EQ(quickjs::backend_grace(options),
-            milliseconds(100'000) + options.liveness_wait + options.soft_grace + options.hard_grace);
+            milliseconds(100'000) + 4 * options.liveness_wait + options.soft_grace + options.hard_grace);
+  options.workers = 8;
+  EXPECT_EQ(quickjs::backend_grace(options),
+            milliseconds(100'000) + 11 * options.liveness_wait + options.soft_grace + options.hard_grace);
 }
 
 // SBX-4, SBX-14: an output over the effect's ceiling is the effect's verdict, in both modes.
 TEST(QuickJsBackend, OutputBombIsTheEffectsVerdict) {
   for (const auto& backend : {workers(), in_process()}) {
     const auto scripts = std::make_shared<MemoryScripts>();
-    const auto effect = SandboxEffect::create(scripts, backend).value();
-    sandbox::SandboxEvalInput input{scripts->add("'x'.repeat(6 * 1024 * 1024)"), "null", {}, {}};
-    input.limits.wall_clock = std::chrono::seconds(60);
+    SandboxEffectOptions options;
+    options.wall_clock = std::chrono::seconds(60);
+    const auto effect = SandboxEffect::create(scripts, backend, options).value();
+    const sandbox::SandboxEvalInput input{scripts->add("'x'.repeat(6 * 1024 * 1024)"), "null", {}, {}};
     const auto reply = effect->evaluate(input);
     ASSERT_TRUE(reply.is_typed());
     EXPECT_EQ(reply.typed().limit, Limit::output);
@@ -188,15 +192,14 @@ class Cases {
     document = Json::parse(file);
     SandboxEffectOptions options;
     options.backend_grace = milliseconds(30'000);
+    const Json& limits = document.at("limits");
+    options.wall_clock = milliseconds(limits.at("wall_clock_ms").get<int>());
+    options.memory_bytes = limits.at("memory_bytes").get<std::uint64_t>();
+    options.output_bytes = limits.at("output_bytes").get<std::uint64_t>();
     effect_ = SandboxEffect::create(scripts_, std::move(backend), options).value();
   }
   [[nodiscard]] Json run(const std::string& script, const Json& input) const {
-    const Json& limits = document.at("limits");
-    SandboxEvalInput asked{scripts_->add(script), input.dump(), {}, {}};
-    asked.limits.wall_clock = milliseconds(limits.at("wall_clock_ms").get<int>());
-    asked.limits.memory_bytes = limits.at("memory_bytes").get<std::uint64_t>();
-    asked.limits.output_bytes = limits.at("output_bytes").get<std::uint64_t>();
-    return outcome_of(effect_->evaluate(asked));
+    return outcome_of(effect_->evaluate({scripts_->add(script), input.dump(), {}, {}}));
   }
   Json document;
 
