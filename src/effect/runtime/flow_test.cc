@@ -338,6 +338,79 @@ TEST(Flow, NamesBothSidesWhenTheCodeChanged) {
   EXPECT_TRUE(bench.run(two_steps).ok()) << "the code that began it still goes on";
 }
 
+// An effect whose word on itself a test chooses, as code that was changed between two runs has another one.
+class Edited final : public Effect {
+ public:
+  struct Word {
+    Idempotency idempotency = Idempotency::not_idempotent;
+    std::string shape_hash = "one";
+    std::atomic<int> runs{0};
+  };
+  explicit Edited(std::shared_ptr<Word> word) : word_(std::move(word)) {}
+  [[nodiscard]] std::string_view kind() const override { return "b"; }
+  [[nodiscard]] std::span<const std::string_view> channels() const override { return {}; }
+  [[nodiscard]] Idempotency idempotency() const override { return word_->idempotency; }
+  [[nodiscard]] Annotations annotations(std::string_view /*input*/) const override {
+    return {{"shapeHash", word_->shape_hash}};
+  }
+  [[nodiscard]] Text execute(std::string_view input, const Call& /*call*/) const override {
+    ++word_->runs;
+    return Text(std::string(input));
+  }
+
+ private:
+  const std::shared_ptr<Word> word_;
+};
+
+struct EditedBench : Mortal {
+  EditedBench() {
+    add_echo("a");
+    EXPECT_TRUE(runtime->add(std::make_shared<Edited>(word)).ok());
+  }
+  std::shared_ptr<Edited::Word> word = std::make_shared<Edited::Word>();
+};
+
+// EFF-6: what counts is what the effect said when it was begun: begun as one that must not happen twice, it is in doubt
+// though today's code calls it idempotent; and what today's code does not call so is in doubt though it was begun so.
+TEST(Flow, BelievesTheIntentOfWhetherAnEffectMayRunAgain) {
+  struct Case {
+    Idempotency begun, today;
+    FlowState state;
+  };
+  for (const Case& one : {Case{Idempotency::not_idempotent, Idempotency::idempotent, FlowState::in_doubt},
+                          Case{Idempotency::idempotent, Idempotency::not_idempotent, FlowState::in_doubt},
+                          Case{Idempotency::idempotent, Idempotency::idempotent, FlowState::ended}}) {
+    EditedBench bench;
+    bench.word->idempotency = one.begun;
+    ASSERT_FALSE(bench.run_for(4, two_steps).ok());  // b has run; its outcome was lost
+    EXPECT_EQ(bench.word->runs, 1);
+    bench.word->idempotency = one.today;
+    const FlowRun again = bench.run(two_steps).value();
+    EXPECT_EQ(again.state, one.state);
+    EXPECT_EQ(bench.word->runs, one.state == FlowState::ended ? 2 : 1);
+  }
+}
+
+// SBX-14, EFF-6: the same effect with the same input, but under another shape, is another effect; with the stored
+// outcome, and with none.
+TEST(Flow, NoticesAnotherShapeOnReplay) {
+  for (const int appends : {4, 5}) {
+    EditedBench bench;
+    bench.word->idempotency = Idempotency::idempotent;
+    ASSERT_FALSE(bench.run_for(appends, two_steps).ok());
+    bench.word->shape_hash = "two";
+    const auto changed = bench.run(two_steps);
+    ASSERT_FALSE(changed.ok()) << appends;
+    EXPECT_EQ(changed.error().code, Errc::invalid_argument);
+    const std::string message = changed.error().message();
+    EXPECT_NE(message.find(R"({"shapeHash":"one"})"), std::string::npos) << message;
+    EXPECT_NE(message.find(R"({"shapeHash":"two"})"), std::string::npos) << message;
+    EXPECT_EQ(bench.word->runs, 1);
+    bench.word->shape_hash = "one";
+    EXPECT_EQ(bench.run(two_steps).value().reply.value(), R"({"end":[1]})") << "the control";
+  }
+}
+
 Text fan_out(Flow& flow) {
   std::vector<Ask> asks;
   for (int i = 0; i < 8; ++i) asks.push_back({"a", std::to_string(i), {}});
