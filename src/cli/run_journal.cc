@@ -92,8 +92,15 @@ void add_explanation(std::vector<Draft>& drafts, const EffectRef& ref, const Rep
 
 core::Result<std::unique_ptr<RunJournal>> RunJournal::open(const std::string& name, std::string_view script, Runs runs,
                                                            std::stop_token stop) {
+  HEDDLE_ASSIGN(std::unique_ptr<journal::Store> store,
+                journal::open(name, journal::Access::append, {stop, core::Deadline::after(kPatience)}));
+  return begin_in(std::move(store), script, runs, std::move(stop));
+}
+
+core::Result<std::unique_ptr<RunJournal>> RunJournal::begin_in(std::unique_ptr<journal::Store> store,
+                                                               std::string_view script, Runs runs,
+                                                               std::stop_token stop) {
   const journal::Wait wait{std::move(stop), core::Deadline::after(kPatience)};
-  HEDDLE_ASSIGN(std::unique_ptr<journal::Store> store, journal::open(name, journal::Access::append, wait));
   HEDDLE_ASSIGN(std::string flow, new_flow());
   const Draft started = journal::flow_started(flow, script, R"({"heddle":")" HEDDLE_VERSION R"("})");
   const auto appended = store->append_one(started, wait);

@@ -30,6 +30,10 @@ class RunJournal {
   /// when it returns. `stop` ends a wait for whoever holds the journal, with Errc::cancelled.
   [[nodiscard]] static core::Result<std::unique_ptr<RunJournal>> open(const std::string& name, std::string_view script,
                                                                       Runs runs, std::stop_token stop);
+  /// The same in a journal that is open.
+  [[nodiscard]] static core::Result<std::unique_ptr<RunJournal>> begin_in(std::unique_ptr<journal::Store> store,
+                                                                          std::string_view script, Runs runs,
+                                                                          std::stop_token stop);
   RunJournal(const RunJournal&) = delete;
   RunJournal& operator=(const RunJournal&) = delete;
   ~RunJournal();
