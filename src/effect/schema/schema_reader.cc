@@ -24,6 +24,14 @@ core::Error wrong(const std::string& place, std::string_view why) {
   return refused("at " + core::bound_text(place, 256) + ": " + std::string(why));
 }
 
+constexpr std::size_t kMaxPlace = 256;
+
+// A place is kept for each schema that is still to be read: bounded, or one long name would be kept for each below it.
+std::string below(const std::string& place, std::string_view name) {
+  if (place.size() >= kMaxPlace) return place;
+  return place + "/" + std::string(name.substr(0, kMaxPlace));
+}
+
 std::optional<std::uint64_t> size_of(const json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   constexpr double kTwo53 = 9007199254740992.0;
@@ -102,9 +110,10 @@ class Reader {
       if (links == kMaxChain) return wrong(place, "its references are chained too deeply, or in a circle");
       const json& reference = node->at("$ref");
       if (!reference.is_string()) return wrong(place + "/$ref", "it must be a string");
-      place = reference.get<std::string>();
+      const auto& text = reference.get_ref<const std::string&>();
+      place = text.substr(0, kMaxPlace);
       if (place.empty() || place.front() != '#') return wrong(place, "the reference leaves the document");
-      node = target(root_, place);
+      node = target(root_, text);
       if (node == nullptr) return wrong(place, "the reference leads nowhere");
     }
     return node;
@@ -135,7 +144,7 @@ class Reader {
       return wrong(unread.place + "/$id", "within the document it would move the base of references; remove it");
     }
     for (const auto& [name, value] : from.items()) {
-      HEDDLE_TRY(keyword(name, value, unread.place + "/" + name, node));
+      HEDDLE_TRY(keyword(name, value, below(unread.place, name), node));
     }
     return items(from, unread.place, node);
   }
@@ -193,7 +202,7 @@ class Reader {
     }
     if (!value.is_object()) return wrong(place, "it must be an object");
     for (const auto& [key, one] : value.items()) {
-      const std::string at = place + "/" + key;
+      const std::string at = below(place, key);
       if (name == "dependencies" && one.is_array()) {
         HEDDLE_ASSIGN(auto others, names(one, at));
         node.dependent_names.emplace_back(key, std::move(others));
@@ -217,20 +226,20 @@ class Reader {
     const auto others = from.find("additionalItems");
     Child rest = nullptr;
     if (others != from.end()) {
-      HEDDLE_ASSIGN(rest, schema(*others, place + "/additionalItems"));
+      HEDDLE_ASSIGN(rest, schema(*others, below(place, "additionalItems")));
     }
     if (items == from.end()) return {};
     if (!items->is_array()) {
-      HEDDLE_ASSIGN(node.items, schema(*items, place + "/items"));
+      HEDDLE_ASSIGN(node.items, schema(*items, below(place, "items")));
       return {};
     }
     node.items = rest;
-    return list(*items, place + "/items", node.items_in_order);
+    return list(*items, below(place, "items"), node.items_in_order);
   }
 
   core::Result<void> list(const json& value, const std::string& place, std::vector<Child>& children) {
     for (std::size_t i = 0; i < value.size(); ++i) {
-      HEDDLE_ASSIGN(const Child child, schema(value[i], place + "/" + std::to_string(i)));
+      HEDDLE_ASSIGN(const Child child, schema(value[i], below(place, std::to_string(i))));
       children.push_back(child);
     }
     return {};

@@ -1,6 +1,7 @@
 #include "heddle/effect/schema/shape.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -144,6 +145,23 @@ TEST(Shape, HeedsStopAndDeadline) {
   const auto verdict = shape.check(value, {}, core::Deadline::never());
   EXPECT_EQ(verdict.kind, Kind::differs);
   EXPECT_NE(verdict.why.find("cannot be checked in 100000000 steps"), std::string::npos) << verdict.why;
+}
+
+// SBX-23: reading a schema takes memory as its text does: a long name is not kept for each schema below it.
+TEST(Shape, KeepsNoPathForEachSchema) {
+  std::string below;
+  for (int i = 0; i < 10'000; ++i) below += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":{}";
+  const std::string name(100'000, 'n');
+  for (const std::string& schema : {"{\"properties\":{\"" + name + "\":{\"properties\":{" + below + "}}}}",
+                                    "{\"$ref\":\"#/definitions/" + name.substr(0, 60'000) + "\",\"definitions\":{\"" +
+                                        name.substr(0, 60'000) + "\":{\"properties\":{" + below + "}}}}"}) {
+    rusage before{};
+    rusage after{};
+    ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
+    EXPECT_TRUE(Shape::compile(schema).ok());
+    ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
+    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 << 10) << "KiB; a path for each would be 1 GB";
+  }
 }
 
 // SBX-23: a value that is wrong in every place costs one message, and one bounded.
