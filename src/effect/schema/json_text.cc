@@ -118,6 +118,7 @@ class Writer {
   // A verdict of its own stands; else the whole text was read and is good.
   void finish() {
     result.verdict = verdict_;
+    if (!edits_.empty() && writing()) result.text = edited();
     if (result.text.size() > ceiling_) result.verdict = JsonVerdict::too_large;
     if (result.verdict != JsonVerdict::good) result.text.clear();
   }
@@ -132,6 +133,25 @@ class Writer {
     std::size_t name_begin;
     std::size_t name_end;
     std::size_t value_end;
+  };
+
+  struct Span {
+    std::size_t begin;
+    std::size_t end;
+    enum class What { text, name, comma } what;  // a name holds no edit, but begins where its object's does
+  };
+  // A member that stays: the name of the first with this name, and the value of the last, with its colon.
+  struct Kept {
+    std::size_t name_begin;
+    std::size_t name_end;
+    std::size_t value_begin;
+    std::size_t value_end;
+  };
+  // The members of an object that has some twice. Edits lie within each other or apart, and no two begin at one place.
+  struct Edit {
+    std::size_t begin;
+    std::size_t end;
+    std::vector<Kept> kept;
   };
 
   [[nodiscard]] bool writing() const { return verdict_ == JsonVerdict::good; }
@@ -196,25 +216,44 @@ class Writer {
     }
     if (!repeated) return;
     result.repeated_names = true;
-    std::string kept;
-    const std::size_t start = members_[first].name_begin;
-    std::vector<Member> kept_members;
+    Edit edit{members_[first].name_begin, result.text.size(), {}};
     for (std::size_t i = 0; i < count; ++i) {
       if (value_from[i] == kDropped) continue;
-      if (!kept.empty()) kept += ',';
-      Member member{};
-      member.name_begin = start + kept.size();
-      kept += name_of(members_[first + i]);
-      member.name_end = start + kept.size();
-      kept += ':';
-      kept += value_of(members_[value_from[i]]);
-      member.value_end = start + kept.size();
-      kept_members.push_back(member);
+      const Member& named = members_[first + i];
+      const Member& valued = members_[value_from[i]];
+      edit.kept.push_back({named.name_begin, named.name_end, valued.name_end, valued.value_end});
     }
-    result.text.resize(start);
-    result.text += kept;
-    members_.resize(first);
-    members_.insert(members_.end(), kept_members.begin(), kept_members.end());
+    edits_.push_back(std::move(edit));
+  }
+
+  // The text with the edits made, in one walk: made one by one, each level of a value would move all that is in it.
+  [[nodiscard]] std::string edited() {
+    std::sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+    std::string out;
+    std::vector<Span> left{{0, result.text.size(), Span::What::text}};  // to be written, the next one last
+    while (!left.empty()) {
+      const Span span = left.back();
+      left.pop_back();
+      if (span.what == Span::What::comma) {
+        out += ',';
+        continue;
+      }
+      const auto edit = std::lower_bound(edits_.begin(), edits_.end(), span.begin,
+                                         [](const Edit& one, std::size_t begin) { return one.begin < begin; });
+      if (span.what == Span::What::name || edit == edits_.end() || edit->begin >= span.end) {
+        out.append(result.text, span.begin, span.end - span.begin);
+        continue;
+      }
+      out.append(result.text, span.begin, edit->begin - span.begin);
+      left.push_back({edit->end, span.end, Span::What::text});
+      for (std::size_t i = edit->kept.size(); i-- > 0;) {
+        const Kept& kept = edit->kept[i];
+        left.push_back({kept.value_begin, kept.value_end, Span::What::text});
+        left.push_back({kept.name_begin, kept.name_end, Span::What::name});
+        if (i > 0) left.push_back({0, 0, Span::What::comma});
+      }
+    }
+    return out;
   }
 
   const std::string_view text_;
@@ -223,6 +262,7 @@ class Writer {
   std::vector<Level> levels_;
   std::vector<Member> members_;
   std::vector<std::size_t> order_;
+  std::vector<Edit> edits_;
   std::string decoded_;
 };
 

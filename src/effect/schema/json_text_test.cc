@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 
 namespace heddle::effect {
@@ -32,6 +34,44 @@ TEST(CompactJson, KeepsTheLastOfRepeatedNames) {
   EXPECT_EQ(round_trip(R"({"a":1,"b":{"x":1,"x":2},"\u0061":3,"c":4,"a":[5]})"), R"({"a":[5],"b":{"x":2},"c":4})");
   EXPECT_TRUE(compact_json(R"([{"a":1,"a":1}])").repeated_names);
   EXPECT_FALSE(compact_json(R"([{"a":1},{"a":1}])").repeated_names);
+}
+
+std::string random_json(std::mt19937& random, int depth) {
+  const auto below = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most - 1)(random); };
+  if (depth == 0 || below(4) == 0) return std::to_string(below(100));
+  const bool object = below(3) != 0;
+  std::string text(1, object ? '{' : '[');
+  const unsigned count = below(6);
+  for (unsigned i = 0; i < count; ++i) {
+    if (i > 0) text += ',';
+    if (object) text += "\"" + std::string(1, static_cast<char>('a' + below(3))) + "\":";
+    text += random_json(random, depth - 1);
+  }
+  return text + (object ? '}' : ']');
+}
+
+// SBX-15: repeated names within what stays, within what goes, and in values that are moved: as another parser that
+// keeps the order has it.
+TEST(CompactJson, KeepsTheLastOfRepeatedNamesAtAnyDepth) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 5'000; ++i) {
+    const std::string text = random_json(random, 5);
+    EXPECT_EQ(round_trip(text), nlohmann::ordered_json::parse(text).dump()) << text;
+  }
+}
+
+// SBX-23: what is moved is moved once, however many levels it lies under: 1000 times 16 MiB would take many seconds.
+TEST(CompactJson, MovesWhatStaysOnce) {
+  std::string text = "\"" + std::string(16 << 20, 'x') + "\"";
+  std::string front;
+  for (int i = 0; i < 999; ++i) front += R"({"a":1,"a":)";
+  const std::string value = front + text + std::string(999, '}');
+  std::string wanted;
+  for (int i = 0; i < 999; ++i) wanted += R"({"a":)";
+  wanted += text + std::string(999, '}');
+  const CompactJson result = compact_json(value);
+  EXPECT_TRUE(result.text == wanted);
+  EXPECT_TRUE(result.repeated_names);
 }
 
 // SBX-15: what is too small for a double is 0, whatever way it is written; what is too large is no value.
