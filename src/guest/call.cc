@@ -32,7 +32,7 @@ Call::Call(std::shared_ptr<Pool> pool, CallDescriptors descriptors, Exchange& ex
 Call::~Call() {
   discard_guest();
   pool_->leave(waiter_);
-  pool_->keep_descriptors(std::move(descriptors_));
+  pool_->keep_descriptors(std::move(descriptors_), waiter_);
 }
 
 void Call::start() {
@@ -47,6 +47,8 @@ void Call::start() {
   } else if (deadline_ != give_up_) {
     set_timer(give_up_);
   }
+  // Ended before anybody waits for it: readable until that has been taken.
+  if (phase_ == Phase::ended) set_timer(now());
 }
 
 std::optional<CallEnd> Call::poll() {
@@ -295,8 +297,6 @@ Call::Progress Call::fail(core::Error error) {
 Call::Progress Call::end(CallEnd with) {
   phase_ = Phase::ended;
   end_ = std::move(with);
-  // Readable until it has been taken, also when it was there before anybody waited.
-  set_timer(now());
   return Progress::ended;
 }
 

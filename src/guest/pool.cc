@@ -57,10 +57,12 @@ core::Result<CallDescriptors> Pool::take_descriptors() {
   return made;
 }
 
-void Pool::keep_descriptors(CallDescriptors descriptors) {
+void Pool::keep_descriptors(CallDescriptors descriptors, const Waiter& left) {
   // Nothing of the last call may wake the next one.
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t drained = ::read(descriptors.wake.get(), &count, sizeof count);
+  if (left.woken) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t drained = ::read(descriptors.wake.get(), &count, sizeof count);
+  }
   const itimerspec off{};
   if (::timerfd_settime(descriptors.timer.get(), 0, &off, nullptr) != 0) return;
   const std::lock_guard lock(mutex_);
@@ -200,7 +202,8 @@ void Pool::fail_first_waiter_locked(const core::Error& error) {
   wake(*first);
 }
 
-void Pool::wake(const Waiter& waiter) {
+void Pool::wake(Waiter& waiter) {
+  waiter.woken = true;
   const std::uint64_t one = 1;
   const ssize_t put = ::write(waiter.wake->get(), &one, sizeof one);
   HEDDLE_CHECK(put == sizeof one);
@@ -235,7 +238,7 @@ void Pool::close() {
     ended.swap(idle_);
     spare.swap(spare_);
     expiry.swap(expiry_);
-    for (const Waiter* waiter : present_) wake(*waiter);
+    for (Waiter* waiter : present_) wake(*waiter);
     idle_changed_.notify_one();
   }
   if (expiry.joinable()) expiry.join();

@@ -70,6 +70,7 @@ Guest& Guest::operator=(Guest&& other) noexcept {
   killed_ = other.killed_;
   unknown_told_ = other.unknown_told_;
   death_ = other.death_;
+  cpu_clock_ = other.cpu_clock_;
   return *this;
 }
 
@@ -168,10 +169,9 @@ core::Result<Denials> Guest::take_denials(core::Deadline deadline) {
 
 core::Result<std::chrono::nanoseconds> Guest::cpu_time() const {
   // The clock's number holds a pid, which is the guest's for as long as the guest has not been reaped.
-  clockid_t clock{};
   timespec time{};
-  const int error = ::clock_getcpuclockid(pid_, &clock);
-  const bool read = error == 0 && ::clock_gettime(clock, &time) == 0;
+  const int error = cpu_clock_ != 0 ? 0 : ::clock_getcpuclockid(pid_, &cpu_clock_);
+  const bool read = error == 0 && ::clock_gettime(cpu_clock_, &time) == 0;
   if (process_.has_exited()) return core::make_error(Errc::not_found, "read a guest's CPU time", "it has ended");
   if (!read) return core::system_error(error != 0 ? error : errno, "read a guest's CPU time");
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);

@@ -56,13 +56,15 @@ class Pool {
   /// A call's place in the queue. Its members belong to the pool's mutex.
   struct Waiter {
     const core::Fd* wake = nullptr;
+    bool woken = false;
     Lease assigned;
     std::optional<core::Error> failure;
   };
 
   Pool(std::shared_ptr<Host> host, jail::Policy policy, jail::Program program, PoolOptions options);
 
-  void keep_descriptors(CallDescriptors descriptors);
+  /// Of a call that has left.
+  void keep_descriptors(CallDescriptors descriptors, const Waiter& left);
 
   /// A call comes and goes: between the two it is woken when the pool closes.
   void enter(Waiter& waiter);
@@ -88,7 +90,7 @@ class Pool {
   void fill_place(Refill refill);
   void fail_first_waiter_locked(const core::Error& error);
   void end_expired();
-  static void wake(const Waiter& waiter);
+  static void wake(Waiter& waiter);
 
   const std::shared_ptr<Host> host_;
   const jail::Policy policy_;

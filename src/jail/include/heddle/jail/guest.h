@@ -147,6 +147,7 @@ class Guest {
   AppliedCgroup cgroup_;
   std::optional<KillReason> killed_;
   std::optional<Death> death_;
+  mutable clockid_t cpu_clock_ = 0;  // 0 (CLOCK_REALTIME): not asked for yet
 };
 
 /// The Error for a step that a guest program could not do (as it reports it itself).
