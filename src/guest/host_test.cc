@@ -15,8 +15,6 @@ using core::Errc;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kPatience{60};
-
 core::Result<std::unique_ptr<Process>> spawn_ready(Host& host) {
   const jail::Policy policy = test_policy();
   HEDDLE_ASSIGN(auto process, Process::spawn(host, policy, test_program()));

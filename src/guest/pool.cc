@@ -94,12 +94,11 @@ core::Result<Pool::Lease> Pool::lease(Waiter& waiter) {
       idle_.pop_back();
       return guest;
     }
-    const std::optional<core::Error> refusal = backoff_.refusal();
-    if (alive_ >= options_.size || (refusal && alive_ > 0)) {
+    if (alive_ >= options_.size) {
       queue_.push_back(&waiter);
       return Lease();
     }
-    if (refusal) return *refusal;
+    if (auto refusal = backoff_.refusal()) return *std::move(refusal);
     ++alive_;
   }
   auto guest = spawn();
@@ -178,7 +177,8 @@ void Pool::fill_place(Refill refill) {
       const bool wanted = !queue_.empty() || (warmed_ && refill == Refill::if_warmed);
       if (closed_ || !wanted || alive_ >= options_.size) return;
       if (const auto refusal = backoff_.refusal()) {
-        // Those that live may still be had; without any there is nothing to wait for.
+        // As if it had been tried. Those that live may still be had; without any there is nothing to wait for.
+        if (!queue_.empty()) fail_first_waiter_locked(*refusal);
         while (alive_ == 0 && !queue_.empty()) fail_first_waiter_locked(*refusal);
         return;
       }
@@ -216,6 +216,7 @@ core::Result<void> Pool::warm() {
       if (closed_) return closed_error();
       warmed_ = true;
       if (alive_ >= options_.size) return {};
+      if (auto refusal = backoff_.refusal()) return *std::move(refusal);
       ++alive_;
     }
     auto guest = spawn();

@@ -144,6 +144,27 @@ TEST(Pool, NobodyIsLeftWaitingForAStartThatFailed) {
   EXPECT_EQ(pool->statistics().alive, 0U);
 }
 
+// A place that cannot be filled costs the first who waits, as a start that fails would; the others may get a guest that
+// lives.
+TEST(Pool, ABackOffCostsTheFirstWaiter) {
+  PoolOptions options;
+  options.size = 2;
+  const auto pool = make_pool(options);
+  Asking asking("echo");
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < 4; ++i) calls.push_back(start_call(pool, asking));  // two start, two wait
+  const std::vector<pid_t> starting = test::descendants_named("heddle-test-ans");
+  ASSERT_EQ(starting.size(), 2U);
+  for (const pid_t pid : starting) EXPECT_EQ(::kill(pid, SIGKILL), 0);
+  EXPECT_TRUE(test::ended_within(starting, minutes(1)));
+  EXPECT_EQ(wait_end(*calls[0]).kind, Kind::not_asked);  // the first who waits gets a new one
+  EXPECT_EQ(wait_end(*calls[1]).kind, Kind::not_asked);
+  const CallEnd refused = wait_end(*calls[3]);
+  EXPECT_EQ(refused.kind, Kind::not_asked);
+  EXPECT_NE(refused.error.message().find("2 times in a row"), std::string::npos) << refused.error.message();
+  EXPECT_EQ(wait_end(*calls[2]).kind, Kind::answered);
+}
+
 // The same where the supervisor itself cannot be had, and that takes long enough for others to queue.
 TEST(Pool, NobodyIsLeftWaitingForASupervisorThatCannotBeHad) {
   const StandIn stand_in;

@@ -14,8 +14,6 @@ using core::Errc;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kPatience{60};
-
 std::unique_ptr<Process> spawn_one(Host& host, const std::string& program = "heddle-test-answerer") {
   const jail::Policy policy = test_policy();
   auto process = Process::spawn(host, policy, test_program(program));

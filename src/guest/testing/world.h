@@ -11,6 +11,9 @@
 
 namespace heddle::guest {
 
+/// For what comes in a moment, on a machine that is busy.
+inline constexpr std::chrono::seconds kPatience{60};
+
 /// Stands in for heddle-supervisor at a path of its own; what it becomes is decided at each start.
 class StandIn {
  public:
