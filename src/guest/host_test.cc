@@ -55,6 +55,7 @@ TEST(Host, ReplacesASupervisorThatDied) {
 
 // JAIL-21: several at once find it dead; one other is started, and each gets its guest.
 TEST(Host, SeveralThreadsGetOneReplacement) {
+  HEDDLE_SKIP_UNDER_TSAN();
   const auto host = make_host();
   ASSERT_TRUE(host->start().ok());
   constexpr int kThreads = 8;

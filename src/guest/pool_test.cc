@@ -63,6 +63,7 @@ TEST(Pool, StaysWarm) {
 
 // ISO-15: idle ones are ended when their time has come, with nobody asking; busy ones are not.
 TEST(Pool, EndsGuestsThatAreIdleForTooLong) {
+  HEDDLE_SKIP_UNDER_TSAN();
   PoolOptions options;
   options.size = 2;
   options.idle_expiry = milliseconds(100);
@@ -167,6 +168,7 @@ TEST(Pool, ABackOffCostsTheFirstWaiter) {
 
 // The same where the supervisor itself cannot be had, and that takes long enough for others to queue.
 TEST(Pool, NobodyIsLeftWaitingForASupervisorThatCannotBeHad) {
+  HEDDLE_SKIP_UNDER_TSAN();
   const StandIn stand_in;
   stand_in.be_slow_and_bad();
   const auto host = std::make_shared<Host>(stand_in.options());
