@@ -1,6 +1,7 @@
 #include "heddle/journal/core/prune.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -201,8 +201,10 @@ TEST_F(HostileFile, ASchemaThatHasNoEndIsGivenUp) {
   for (std::size_t level = 1; level < levels; ++level) file += interior(0, static_cast<std::uint32_t>(level + 3));
   std::string leaf(page_bytes, '\0');
   leaf[0] = 13;
-  const std::size_t cell =
-      static_cast<unsigned char>(bytes[100 + 8]) << 8U | static_cast<unsigned char>(bytes[100 + 9]);
+  const auto byte = [&bytes](std::size_t at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at]));
+  };
+  const std::size_t cell = byte(108) << 8U | byte(109);
   leaf.replace(cell, page_bytes - cell, bytes, cell, page_bytes - cell);
   put(leaf, 3, 1, 2);
   put(leaf, 5, static_cast<std::uint32_t>(cell), 2);
