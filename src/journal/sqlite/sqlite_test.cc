@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "heddle/core/fd.h"
 #include "heddle/journal/core/facts.h"
@@ -197,6 +199,35 @@ TEST(Sqlite, RefusesAJournalFromBeforeTheFirstRelease) {
     run_sql(folder.file(), "UPDATE journal SET schema = '2.0.0'");
     EXPECT_NE(open_sqlite(folder.file()).error().message().find("2.0.0"), std::string::npos);
   }
+}
+
+// JRN-11: what was pruned is not in the bytes of the file any more. The control: it was, and what was not pruned is.
+TEST(Sqlite, WhatWasPrunedIsOverwritten) {
+  const Folder folder;
+  const auto count = [&](std::string_view word) {
+    std::ifstream in(folder.file(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    int found = 0;
+    for (std::size_t at = 0; (at = bytes.find(word, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  constexpr std::uint64_t facts = 60;
+  {
+    const auto store = open_sqlite(folder.file()).value();
+    for (std::uint64_t i = 1; i <= facts; ++i) {
+      ASSERT_TRUE(
+          store->append_one({"f", "a", Kind::intent, i % 2 == 1 ? R"({"goes":1})" : R"({"stays":1})", "[8]"}).ok());
+    }
+  }
+  EXPECT_GE(count("goes"), static_cast<int>(facts / 2));
+  {
+    const auto store = open_sqlite(folder.file()).value();
+    std::vector<Range> odd;
+    for (std::uint64_t i = 1; i < facts; i += 2) odd.push_back({i, i});
+    ASSERT_TRUE(store->erase(odd, pruned(facts / 2, 1, "x", "x", "[]"), {}).ok());
+  }
+  EXPECT_EQ(count("goes"), 0);
+  EXPECT_GE(count("stays"), static_cast<int>(facts / 2));
 }
 
 // JRN-11: a file that cannot give pages back is not pruned, since a free page is damage.
