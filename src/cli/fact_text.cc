@@ -364,12 +364,12 @@ std::string flow_summary_text(const journal::FlowSummary& flow, Colour colour) {
     add_wrapped(out, indent, kIndent, id);
   }
   add_wrapped(out, indent, kIndent,
-              fmt::format("{}{} effect{}", flow.name.empty() ? "" : shown_text(flow.name) + ", ", flow.effects,
-                          flow.effects == 1 ? "" : "s"));
+              fmt::format("{}{} effect{}", flow.name.empty() ? "" : core::printable_line(flow.name) + ", ",
+                          flow.effects, flow.effects == 1 ? "" : "s"));
   for (const journal::OpenEffect& effect : flow.in_doubt) {
     add_wrapped(out, indent, kIndent,
-                fmt::format("in doubt, unless it is running: {} {}, fact {}", shown_text(effect.effect),
-                            shown_text(effect.key), effect.intent));
+                fmt::format("in doubt, unless it is running: {} {}, fact {}", core::printable_line(effect.effect),
+                            core::printable_line(effect.key), effect.intent));
   }
   return out;
 }
