@@ -142,8 +142,10 @@ TEST(JournaledEvaluator, DoesNotRunWhatCannotBeStored) {
   JournaledBench bench;
   bench.will->refuses = true;
   const auto run = bench.evaluator->start({}).value();
-  EXPECT_NE(end_of(*run).value().reply.untyped().message.find("the disk is full"), std::string::npos);
+  const RunEnd end = end_of(*run).value();
   EXPECT_EQ(bench.started.runs, 0);
+  ASSERT_TRUE(end.reply.is_untyped());
+  EXPECT_NE(end.reply.untyped().message.find("the disk is full"), std::string::npos);
 }
 
 }  // namespace
