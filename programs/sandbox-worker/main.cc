@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "heddle/core/text.h"
 #include "heddle/engine/engine.h"
 #include "heddle/jail/confine/confine.h"
 #include "heddle/sandbox/protocol/protocol.h"
@@ -58,6 +59,27 @@ core::Result<void> read_bytes(wire::Channel& channel, std::string& into, std::ui
   return {};
 }
 
+// Sends each line as it is written, so that it is there whatever becomes of the run.
+class HostConsole final : public engine::ConsoleSink {
+ public:
+  HostConsole(wire::Channel& channel, std::uint32_t run) : channel_(channel), run_(run) {}
+
+  void line(engine::ConsoleLevel level, std::string_view text, bool cut) noexcept override {
+    do {
+      std::string piece = core::bound_text_bytes(text, protocol::kConsolePieceBytes);
+      text.remove_prefix(piece.size());
+      channel_.queue(protocol::to_message(
+          {run_, static_cast<std::uint32_t>(level), std::move(piece), !text.empty(), cut && text.empty()}));
+    } while (!text.empty());
+    // A host that is gone is noticed when the run has ended.
+    (void)channel_.wait_flushed(core::Deadline::never());
+  }
+
+ private:
+  wire::Channel& channel_;
+  const std::uint32_t run_;
+};
+
 core::Result<void> serve_run(wire::Channel& channel, engine::Engine& engine, const protocol::RunOrder& order,
                              std::string& body) {
   channel.grant(order.script_bytes + order.input_bytes);
@@ -65,7 +87,9 @@ core::Result<void> serve_run(wire::Channel& channel, engine::Engine& engine, con
   const std::string_view script = std::string_view(body).substr(0, order.script_bytes);
   const std::string_view input = std::string_view(body).substr(order.script_bytes);
 
-  engine::RunResult result = engine.run(order.run, script, input, {order.memory_bytes, order.output_bytes});
+  HostConsole console(channel, order.run);
+  engine::RunResult result =
+      engine.run(order.run, script, input, {order.memory_bytes, order.output_bytes, order.console_bytes}, &console);
 
   protocol::Done done;
   done.run = order.run;
@@ -75,6 +99,8 @@ core::Result<void> serve_run(wire::Channel& channel, engine::Engine& engine, con
   done.message = std::move(result.message);
   done.line = result.line;
   done.column = result.column;
+  done.hint = std::move(result.hint);
+  done.note = std::move(result.note);
   if (done.ending == protocol::Ending::ok) channel.queue_data(result.value);
   channel.queue(protocol::to_message(done));
   return channel.wait_flushed(core::Deadline::never());

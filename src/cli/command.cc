@@ -223,12 +223,13 @@ class Command {
   int conclude(const Report& outcome) {
     if (output_.state() != Output::State::good) return finish_output(kExitBrokenPipe);  // the reader left meanwhile
     bool told = true;
+    if (options_.format == Format::text) told = complain_as_is(remarks_text(outcome));
     if (options_.format == Format::json) {
       write_line(to_json(outcome));
     } else if (outcome.kind == OutcomeKind::ok) {
       write_line(outcome.value);
     } else {
-      told = complain_as_is(to_text(outcome, script_name_) + "\n");
+      told = complain_as_is(to_text(outcome, script_name_) + "\n") && told;
     }
     const int code = finish_output(row_of(outcome.kind).exit_code);
     if (options_.format == Format::text && outcome.explanation)

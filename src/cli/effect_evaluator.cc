@@ -80,7 +80,7 @@ class EffectEvaluation final : public Evaluation {
   [[nodiscard]] std::optional<RunEnd> poll() override {
     auto reply = run_->take();
     if (!reply) return std::nullopt;
-    RunEnd end{*std::move(reply), {}};
+    RunEnd end{*std::move(reply), {}, run_->remarks()};
     if (engine_ == EngineKind::in_process && end.reply.is_untyped()) {
       // The run may go on, and with it the facts belong to its thread.
       if (deadline_.passed()) {

@@ -7,7 +7,7 @@ namespace {
 
 using sandbox::quickjs::RunRequest;
 
-RunEnd failed(const core::Error& error) { return RunEnd{effect::untyped(error), {}}; }
+RunEnd failed(const core::Error& error) { return RunEnd{effect::untyped(error), {}, {}}; }
 
 class JournaledEvaluation final : public Evaluation {
  public:

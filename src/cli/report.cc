@@ -77,6 +77,16 @@ std::string described(const Report& report, std::string_view script_name) {
   return text;
 }
 
+std::string remarks_json(const sandbox::spi::Remarks& remarks) {
+  std::string json;
+  if (!remarks.hint.empty()) json += ",\"hint\":" + quote_json(remarks.hint);
+  if (!remarks.note.empty()) json += ",\"note\":" + quote_json(remarks.note);
+  if (remarks.console.empty()) return json;
+  json += ",\"console\":" + sandbox::console_json(remarks);
+  if (remarks.console_cut) json += ",\"consoleCut\":true";
+  return json;
+}
+
 std::string explanation_json(const Explanation& explanation) {
   std::string json = R"({"applied":[)";
   for (const std::string& fact : explanation.applied) json += (json.back() == '[' ? "" : ",") + quote_json(fact);
@@ -136,6 +146,7 @@ Report report_of(RunEnd end) {
   } else {
     result.message = std::move(std::move(end.reply).untyped().message);
   }
+  result.remarks = std::move(end.remarks);
   result.elapsed = end.facts.elapsed;
   result.explanation = std::move(end.facts.explanation);
   return result;
@@ -155,6 +166,7 @@ std::string to_json(const Report& report) {
   }
   const auto us = report.elapsed.count();
   json += fmt::format(R"(,"ms":{}.{:03})", us / 1000, us % 1000);
+  json += remarks_json(report.remarks);
   if (report.explanation) json += ",\"explain\":" + explanation_json(*report.explanation);
   return json + "}";
 }
@@ -171,9 +183,26 @@ std::string explanation_text(const Explanation& explanation) {
   return text;
 }
 
+std::string remarks_text(const Report& report) {
+  const sandbox::spi::Remarks& remarks = report.remarks;
+  std::string text;
+  for (const auto& line : remarks.console) {
+    const std::string label = fmt::format("console.{}: ", sandbox::level_name(line.level));
+    for (std::size_t at = 0; at <= line.text.size();) {
+      const std::size_t end = std::min(line.text.find('\n', at), line.text.size());
+      text += (at == 0 ? label : std::string("  ")) + core::printable_line(line.text.substr(at, end - at)) + "\n";
+      at = end + 1;
+    }
+  }
+  if (remarks.console_cut) text += "heddle: the console is cut here; no more of it is kept\n";
+  if (!remarks.note.empty()) text += "heddle: note: " + core::printable_line(remarks.note) + "\n";
+  return text;
+}
+
 std::string to_text(const Report& report, std::string_view script_name) {
   std::string text = "heddle: " + described(report, script_name);
   const auto& row = row_of(report.kind);
+  if (!report.remarks.hint.empty()) return text + " (" + core::printable_line(report.remarks.hint) + ")";
   if (row.hint.empty()) return text;
   text += fmt::format(" ({}", row.hint);
   if (report.kind == OutcomeKind::limit_exceeded) text += fmt::format(" {}", row_of(report.limit).option);

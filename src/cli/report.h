@@ -58,10 +58,12 @@ struct Report {
   std::uint32_t column = 0;
   std::chrono::microseconds elapsed{0};
   std::optional<sandbox::quickjs::Explanation> explanation;
+  sandbox::spi::Remarks remarks;
 
   /// Of what it keeps in memory.
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t total = sizeof *this + value.size() + message.size();
+    std::size_t total = sizeof *this + value.size() + message.size() + remarks.hint.size() + remarks.note.size();
+    for (const auto& written : remarks.console) total += sizeof written + written.text.size();
     if (!explanation) return total;
     for (const auto& fact : explanation->applied) total += sizeof(std::string) + fact.size();
     for (const auto& denied : explanation->denied) {
@@ -79,6 +81,8 @@ struct Report {
 [[nodiscard]] std::string to_json(const Report& report);
 /// Lines for people, each with its end: what confined the run, and what it was denied, with a hint.
 [[nodiscard]] std::string explanation_text(const sandbox::quickjs::Explanation& explanation);
+/// Lines for people, each with its end: what the script wrote to its console, and what there is to note of its result.
+[[nodiscard]] std::string remarks_text(const Report& report);
 /// One line for people, without the line's end: what happened, where, what to do next. Not for OutcomeKind::ok.
 [[nodiscard]] std::string to_text(const Report& report, std::string_view script_name);
 

@@ -31,6 +31,27 @@ TEST(ReportTest, TheTableIsWhole) {
   EXPECT_EQ(limits, (std::set<std::string_view>{"cpu", "memory", "wallClock", "output"}));
 }
 
+// SBX-25, SBX-26, JRN-4: what a run remarks is in the object, and, safe for a terminal, in lines for people.
+TEST(ReportTest, WhatARunRemarksIsSaid) {
+  using Level = sandbox::spi::ConsoleLevel;
+  Report plain = report(OutcomeKind::ok);
+  plain.value = "1";
+  EXPECT_EQ(to_json(plain), R"({"outcome":"ok","value":1,"ms":0.000})");
+  EXPECT_EQ(remarks_text(plain), "");
+  plain.remarks = {{{Level::log, "a\n\x1B[31mb"}, {Level::error, ""}}, true, "", "odd\nvalue"};
+  EXPECT_EQ(to_json(plain),
+            R"({"outcome":"ok","value":1,"ms":0.000,"note":"odd\nvalue",)"
+            R"("console":[{"level":"log","text":"a\n\u001b[31mb"},{"level":"error","text":""}],"consoleCut":true})");
+  EXPECT_EQ(remarks_text(plain),
+            "console.log: a\n   [31mb\nconsole.error: \nheddle: the console is cut here; no more of it is kept\n"
+            "heddle: note: odd value\n");
+  Report threw = report(OutcomeKind::script_error, "m");
+  EXPECT_EQ(to_text(threw, "s.js"), "heddle: s.js: m (correct the script)");
+  threw.remarks.hint = "do\nthis";
+  EXPECT_EQ(to_text(threw, "s.js"), "heddle: s.js: m (do this)");
+  EXPECT_EQ(to_json(threw), R"({"outcome":"scriptError","name":null,"message":"m","ms":0.000,"hint":"do\nthis"})");
+}
+
 // The manual and the table say the same.
 TEST(ReportTest, TheManualHasTheTable) {
   std::ifstream file(HEDDLE_COMMAND_MANUAL);

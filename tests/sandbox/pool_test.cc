@@ -363,9 +363,9 @@ TEST(Pool, AStartThatFailsSaysWhy) {
 TEST(Pool, ARogueWorkerCostsItsOwnRunOnly) {
   const auto pool = make(rogue("none"));
   std::uint64_t killed = 0;
-  for (const char* how :
-       {"exit", "abort", "garbage", "huge frame", "wrong sequence", "wrong run", "unknown field", "unknown op",
-        "stopped unasked", "descriptor", "not JSON", "not UTF-8", "size lie", "flood"}) {
+  for (const char* how : {"exit", "abort", "garbage", "huge frame", "wrong sequence", "wrong run", "unknown field",
+                          "unknown op", "stopped unasked", "descriptor", "not JSON", "not UTF-8", "size lie", "flood",
+                          "console of another run", "console flood", "console after the cut"}) {
     const Outcome outcome = evaluate(*pool, how, "null", wall(seconds(20)));
     EXPECT_EQ(outcome.kind, Kind::infrastructure) << how;
     EXPECT_FALSE(outcome.error.message().empty());
@@ -384,6 +384,37 @@ TEST(Pool, AWorkerThatIgnoresItsStopsIsKilled) {
   EXPECT_EQ(outcome.kind, Kind::limit);
   EXPECT_EQ(outcome.limit, LimitKind::wall_clock);
   EXPECT_TRUE(test::descendants_named("heddle-rogue").empty());
+}
+
+// SBX-25: what a script wrote is kept however its run ends, as far as it came, and is of that run only.
+TEST(Pool, KeepsTheConsoleOfEveryEnd) {
+  const auto text = [](const Outcome& outcome) {
+    std::string all;
+    for (const auto& line : outcome.remarks.console) all += line.text + "|";
+    return all;
+  };
+  const auto pool = make(real());
+  const auto give_up = wall(seconds(20));
+  EXPECT_EQ(text(evaluate(*pool, "console.log('a'); console.error('b'); 1", "null", give_up)), "a|b|");
+  EXPECT_EQ(text(evaluate(*pool, "1", "null", give_up)), "");
+  EXPECT_EQ(text(evaluate(*pool, "console.log('c'); null.x", "null", give_up)), "c|");
+  EXPECT_EQ(text(evaluate(*pool, "console.log('d'); new ArrayBuffer(1e9)", "null", give_up)), "d|");
+  const Outcome stopped = evaluate(*pool, "console.log('e'); for (;;);", "null", wall(milliseconds(300)));
+  EXPECT_EQ(stopped.kind, Kind::limit);
+  EXPECT_EQ(text(stopped), "e|");
+  const Outcome flood =
+      evaluate(*pool, "for (let i = 0; i < 1e4; i++) console.log('\\u0001'.repeat(20000)); 1", "null", give_up);
+  EXPECT_EQ(flood.kind, Kind::ok);
+  EXPECT_TRUE(flood.remarks.console_cut);
+  EXPECT_LE(text(flood).size(), std::size_t{64} << 10);
+  EXPECT_GE(text(flood).size(), std::size_t{63} << 10);
+
+  const auto rogues = make(rogue("none"));
+  const Outcome killed = evaluate(*rogues, "console, then exit", "null", give_up);
+  EXPECT_EQ(killed.kind, Kind::infrastructure);
+  EXPECT_EQ(text(killed),
+            "a\xEF\xBF\xBD"
+            "b|");
 }
 
 // JRN-4, SBX-6: the host bounds a guest's text itself.

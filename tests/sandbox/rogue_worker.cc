@@ -95,6 +95,21 @@ void misbehave(const std::string& how, std::uint32_t run, std::uint32_t sequence
               done(run, how == "size lie" ? R"("ending":"ok","valueBytes":3)" : R"("ending":"ok","valueBytes":5)")
                   .replace(0, 0, "")));
   }
+  const auto console = [&](std::uint32_t of, const std::string& text, const char* cut) {
+    return control(R"({"op":"console","run":)" + std::to_string(of) + R"(,"level":"log","more":false,"cut":)" + cut +
+                   R"(,"text":")" + text + "\"}");
+  };
+  if (how == "console of another run") send_bytes(console(run + 1, "x", "false"));
+  if (how == "console flood") {
+    for (int i = 0; i < 3; ++i, ++sequence) send_bytes(console(run, std::string(30'000, 'x'), "false"));
+  }
+  if (how == "console after the cut") {
+    for (int i = 0; i < 2; ++i, ++sequence) send_bytes(console(run, "x", "true"));
+  }
+  if (how == "console, then exit") {
+    send_bytes(console(run, "a\\u0000b", "false"));
+    ::_exit(3);
+  }
   if (how == "flood") {
     for (;;) send_bytes(frame(wire::FrameType::data, sequence++, std::string(65536, 'x')));
   }

@@ -13,6 +13,7 @@ using Kind = spi::Outcome::Kind;
 
 constexpr std::array<std::string_view, 5> kChannelNames{"scriptError", "limitExceeded", "inputTooLarge",
                                                         "inputNotSerializable", "shapeMismatch"};
+constexpr std::array<std::string_view, 5> kLevels{"log", "info", "warn", "error", "debug"};
 constexpr std::array<std::string_view, 4> kLimitNames{"cpu", "memory", "wallClock", "output"};
 
 constexpr std::array<OutcomeRow, 7> kTable{{
@@ -37,6 +38,17 @@ const OutcomeRow* row_of(const spi::Outcome& outcome) noexcept {
     if (row.kind == outcome.kind && (!row.limit || row.limit == outcome.limit)) return &row;
   }
   return nullptr;
+}
+
+std::string_view level_name(spi::ConsoleLevel level) noexcept { return kLevels.at(static_cast<std::size_t>(level)); }
+
+std::string console_json(const spi::Remarks& remarks) {
+  std::string json = "[";
+  for (const spi::ConsoleLine& line : remarks.console) {
+    if (json.size() > 1) json += ',';
+    json += "{\"level\":" + quote_json(level_name(line.level)) + ",\"text\":" + quote_json(line.text) + "}";
+  }
+  return json + "]";
 }
 
 effect::TypedFailure to_typed(const SandboxFailure& failure) {

@@ -1,6 +1,7 @@
 #include "heddle/sandbox/effect/sandbox_effect.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -49,6 +50,10 @@ SandboxFailure exceeded(Limit limit, std::string message) {
   failure.limit = limit;
   return failure;
 }
+
+// What is kept of a console, and what a line of it costs beside its text.
+constexpr std::uint64_t kMaxConsoleBytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t kConsoleLineBytes = 16;
 
 std::string bytes_over(std::string_view what, std::uint64_t ceiling) {
   return "the " + std::string(what) + " is over its ceiling of " + std::to_string(ceiling) + " bytes of JSON";
@@ -241,6 +246,26 @@ void tell(effect::Witness& witness, spi::Outcome& outcome) {
   }
 }
 
+// A backend is not believed: what it says of a run is bounded and made storable here.
+spi::Remarks bounded(spi::Remarks remarks) {
+  std::uint64_t left = kMaxConsoleBytes;
+  for (std::size_t i = 0; i < remarks.console.size(); ++i) {
+    spi::ConsoleLine& line = remarks.console[i];
+    if (line.level > spi::ConsoleLevel::debug) line.level = spi::ConsoleLevel::log;
+    line.text = core::bound_text_bytes(line.text, left + 4);  // one character more than there is room for
+    if (line.text.size() + kConsoleLineBytes <= left) {
+      left -= line.text.size() + kConsoleLineBytes;
+      continue;
+    }
+    line.text = core::bound_text_bytes(line.text, left - std::min(left, kConsoleLineBytes));
+    remarks.console_cut = true;
+    remarks.console.resize(i + 1);
+  }
+  remarks.hint = core::bound_text(remarks.hint);
+  remarks.note = core::bound_text(remarks.note);
+  return remarks;
+}
+
 // The first half of a call: up to the backend.
 std::variant<CheckedCall, Reply> check(const SandboxEvalInput& input, ScriptReader& scripts,
                                        const SandboxEffectOptions& options, const std::stop_token& stop,
@@ -354,16 +379,16 @@ core::Result<void> SandboxEffect::close() const {
 }
 
 Reply SandboxEffect::evaluate(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
-                              effect::Witness* witness) const {
+                              effect::Witness* witness, spi::Remarks* remarks) const {
   if (stop.stop_requested()) return cancelled();
-  Reply reply = run(input, stop, deadline, witness);
+  Reply reply = run(input, stop, deadline, witness, remarks);
   // A stop that came while the outcome was worked on wins too: nobody waits for it any more.
   if (stop.stop_requested()) return cancelled();
   return reply;
 }
 
 Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
-                         effect::Witness* witness) const {
+                         effect::Witness* witness, spi::Remarks* remarks) const {
   auto checked = check(input, *scripts_, options_, stop, deadline);
   if (auto* instead = std::get_if<Reply>(&checked)) return std::move(*instead);
   auto& call = std::get<CheckedCall>(checked);
@@ -371,8 +396,10 @@ Reply SandboxEffect::run(const SandboxEvalInput& input, const std::stop_token& s
   Race race(stop, call.patience.deadline);
   race.start(*backend_, request_of(call, witness != nullptr));
   Settled settled = race.wait();
-  if (auto* outcome = std::get_if<spi::Outcome>(&settled); outcome != nullptr && witness != nullptr) {
-    tell(*witness, *outcome);
+  if (auto* outcome = std::get_if<spi::Outcome>(&settled); outcome != nullptr) {
+    outcome->remarks = bounded(std::move(outcome->remarks));
+    if (witness != nullptr) tell(*witness, *outcome);
+    if (remarks != nullptr) *remarks = outcome->remarks;
   }
   if (stop.stop_requested()) return cancelled();
   return reply_of(std::move(settled), call);
@@ -401,6 +428,7 @@ std::optional<Reply> SandboxRun::take() {
   if (state_ != nullptr) {
     auto settled = state_->race.look();
     if (!settled) return std::nullopt;
+    if (auto* outcome = std::get_if<spi::Outcome>(&*settled)) remarks_ = bounded(std::move(outcome->remarks));
     reply_ = reply_of(*std::move(settled), state_->call);
     state_.reset();
   }

@@ -56,6 +56,42 @@ TEST(SandboxEffect, GivesTheBackendTheRequest) {
   EXPECT_EQ(seen.limits.memory_bytes, 8U);
 }
 
+// SBX-25: what a backend says beside its outcome is bounded and made storable, whatever that outcome is.
+TEST(SandboxEffect, BoundsWhatABackendRemarks) {
+  const auto remarks_of = [](Outcome outcome, spi::Remarks said) {
+    outcome.remarks = std::move(said);
+    const Bench bench(answering(outcome));
+    spi::Remarks remarks;
+    (void)bench.effect->evaluate(bench.input(), {}, core::Deadline::never(), nullptr, &remarks);
+    return remarks;
+  };
+  using Level = spi::ConsoleLevel;
+  const spi::Remarks few =
+      remarks_of(Outcome::infrastructure("gone"), {{{Level::warn, "a\xFF"}, {Level{77}, "b"}}, false, "h", "n"});
+  ASSERT_EQ(few.console.size(), 2U);
+  EXPECT_EQ(few.console[0].level, Level::warn);
+  EXPECT_EQ(few.console[0].text, "a\xEF\xBF\xBD");
+  EXPECT_EQ(few.console[1].level, Level::log);
+  EXPECT_FALSE(few.console_cut);
+  EXPECT_EQ(few.hint + few.note, "hn");
+
+  const std::string kib(1024, 'x');
+  for (const auto& lines :
+       {std::vector<spi::ConsoleLine>(100, {Level::log, kib}), std::vector<spi::ConsoleLine>(9000, {Level::log, ""}),
+        std::vector<spi::ConsoleLine>(1, {Level::log, std::string(70'000, '\0')})}) {
+    const spi::Remarks many =
+        remarks_of(Outcome::ok("1"), {lines, false, std::string(9000, 'h'), std::string(9000, 'n')});
+    std::size_t bytes = 0;
+    for (const auto& line : many.console) bytes += line.text.size() + 16;
+    EXPECT_LE(bytes, (std::size_t{64} << 10) + 16);
+    EXPECT_GE(bytes, std::size_t{63} << 10);
+    EXPECT_TRUE(many.console_cut);
+    EXPECT_TRUE(core::valid_utf8(many.console.back().text));
+    EXPECT_EQ(many.hint.size(), 2048U);
+    EXPECT_EQ(many.note.size(), 2048U);
+  }
+}
+
 class Notes final : public effect::Witness {
  public:
   void access_denied(effect::AccessDenial denial) override { denials.push_back(std::move(denial)); }

@@ -77,6 +77,19 @@ spi::Capabilities in_process_capabilities() {
   return capabilities;
 }
 
+// Keeps the console of a run that nobody else can end.
+class KeptConsole final : public engine::ConsoleSink {
+ public:
+  void line(engine::ConsoleLevel level, std::string_view text, bool cut) noexcept override {
+    remarks_.console.push_back({static_cast<spi::ConsoleLevel>(level), std::string(text)});
+    remarks_.console_cut = cut;
+  }
+  [[nodiscard]] spi::Remarks take() { return std::move(remarks_); }
+
+ private:
+  spi::Remarks remarks_;
+};
+
 // One run and its engine, on a thread of the backend's.
 class InProcessRun final : public spi::BlockingEngine {
  public:
@@ -94,6 +107,7 @@ class InProcessRun final : public spi::BlockingEngine {
                                   " bytes that the engine needs");
     }
     engine::RunResult result;
+    KeptConsole console;
     bool out_of_time = false;
     const core::TimePoint started = core::Clock::now();
     {
@@ -102,13 +116,23 @@ class InProcessRun final : public spi::BlockingEngine {
       const std::stop_callback on_stop(request.stop, [&engine] { engine.request_stop(kRun); });
       // A result lies in the run's memory, so that is its ceiling where no other is given.
       result = engine.run(kRun, request.script, request.input_json,
-                          {memory, settings_.output_bytes != 0 ? settings_.output_bytes : memory});
+                          {memory, settings_.output_bytes != 0 ? settings_.output_bytes : memory}, &console);
       out_of_time = clock.ended();
     }
     if (facts_ != nullptr) {
       facts_->elapsed = std::chrono::duration_cast<std::chrono::microseconds>(core::Clock::now() - started);
       facts_->output_exceeded = !out_of_time && result.ending == engine::Ending::output;
     }
+    spi::Remarks remarks = console.take();
+    remarks.hint = std::move(result.hint);
+    remarks.note = std::move(result.note);
+    SpiOutcome outcome = outcome_of(std::move(result), out_of_time);
+    outcome.remarks = std::move(remarks);
+    return outcome;
+  }
+
+ private:
+  static SpiOutcome outcome_of(engine::RunResult result, bool out_of_time) {
     // The stop was sent, so the limit is the verdict, as with a worker.
     if (out_of_time && result.ending != engine::Ending::fault) return SpiOutcome::limited(spi::LimitKind::wall_clock);
     switch (result.ending) {
@@ -129,7 +153,6 @@ class InProcessRun final : public spi::BlockingEngine {
     return {};
   }
 
- private:
   const RunSettings settings_;
   const std::shared_ptr<RunFacts> facts_;
 };

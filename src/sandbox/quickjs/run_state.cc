@@ -48,6 +48,7 @@ guest::Clock RunState::ask(guest::Process& worker, std::uint32_t run) {
   order.input_bytes = request_.input_json.size();
   order.memory_bytes = request_.limits.memory_bytes;
   order.output_bytes = request_.limits.output_bytes;
+  order.console_bytes = request_.limits.console_bytes;
   channel.queue(protocol::to_message(order));
   channel.queue_data(request_.script);
   channel.queue_data(request_.input_json);
@@ -66,6 +67,7 @@ core::Result<guest::Heard> RunState::take(const wire::Frame& frame) {
     return guest::Heard::more;
   }
   HEDDLE_ASSIGN(wire::Message message, wire::as_message(frame));
+  if (message.op() == "console") return take_console(std::move(message));
   HEDDLE_ASSIGN(const protocol::Done done, protocol::read_done(std::move(message)));
   if (done.run != run_) return broken_protocol("it answers another run");
   const bool has_value = done.ending == protocol::Ending::ok;
@@ -75,7 +77,25 @@ core::Result<guest::Heard> RunState::take(const wire::Frame& frame) {
   return take_done(done);
 }
 
+// The worker bounds the console; one that does not is none of ours any more.
+core::Result<guest::Heard> RunState::take_console(wire::Message message) {
+  HEDDLE_ASSIGN(const protocol::ConsolePiece piece, protocol::read_console(std::move(message)));
+  if (piece.run != run_) return broken_protocol("its console is of another run");
+  console_bytes_ += piece.text.size() + (line_open_ ? 0 : protocol::kConsoleLineBytes);
+  if (remarks_.console_cut || console_bytes_ > request_.limits.console_bytes + protocol::kConsoleLineBytes) {
+    return broken_protocol("its console has more than it may");
+  }
+  const auto level = static_cast<spi::ConsoleLevel>(piece.level);
+  if (!line_open_) remarks_.console.push_back({level, {}});
+  remarks_.console.back().text += core::bound_text(piece.text, piece.text.size());
+  line_open_ = piece.more;
+  remarks_.console_cut = piece.cut;
+  return guest::Heard::more;
+}
+
 core::Result<guest::Heard> RunState::take_done(const protocol::Done& done) {
+  remarks_.hint = core::bound_text(done.hint);
+  remarks_.note = core::bound_text(done.note);
   switch (done.ending) {
     case protocol::Ending::ok:
       if (core::check_json(value_)) return broken_protocol("its value is not JSON");
@@ -131,6 +151,7 @@ Outcome RunState::outcome_of(guest::CallEnd end) {
       outcome.kind = Outcome::Kind::cancelled;
       break;
   }
+  outcome.remarks = std::move(remarks_);
   outcome.elapsed = end.elapsed;
   outcome.cpu = end.cpu;
   if (end.account) outcome.explanation = explain(*end.account);

@@ -1,6 +1,7 @@
 // RunState: one run, as what the host and a worker say to each other about a script.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ class RunState final : private guest::Exchange {
   [[nodiscard]] core::Result<guest::Heard> take(const wire::Frame& frame) override;
   void stop(guest::Process& worker, std::uint32_t run, std::size_t attempt) override;
 
+  [[nodiscard]] core::Result<guest::Heard> take_console(wire::Message message);
   [[nodiscard]] core::Result<guest::Heard> take_done(const protocol::Done& done);
   [[nodiscard]] Outcome outcome_of(guest::CallEnd end);
 
@@ -33,6 +35,9 @@ class RunState final : private guest::Exchange {
   std::uint32_t run_ = 0;
   bool told_to_stop_ = false;
   std::string value_;
+  spi::Remarks remarks_;
+  std::uint64_t console_bytes_ = 0;
+  bool line_open_ = false;  // the next piece of the console goes on with the last line
   Outcome answer_;  // what the worker made of it
   guest::Call call_;
 };

@@ -81,7 +81,10 @@ class WorkerEvaluation final : public spi::Evaluation {
       facts_->explanation = outcome->explanation;
     }
     std::optional<Explanation> explanation = std::move(outcome->explanation);
-    return with_explanation(to_spi(*std::move(outcome)), std::move(explanation));
+    spi::Remarks remarks = std::move(outcome->remarks);
+    SpiOutcome told = with_explanation(to_spi(*std::move(outcome)), std::move(explanation));
+    told.remarks = std::move(remarks);
+    return told;
   }
 
  private:

@@ -26,6 +26,7 @@ enum class EngineKind {
 struct RunEnd {
   sandbox::SandboxEffect::Reply reply;
   sandbox::quickjs::RunFacts facts;
+  sandbox::spi::Remarks remarks = {};
 };
 
 /// One evaluation that has been started. Destroying it before its end gives up. One thread.

@@ -56,6 +56,8 @@ struct RunResult {
   std::string message;       ///< threw: the same bounds; fault: what the engine did
   std::uint32_t line = 0;    ///< threw: where in the script, from 1; 0 when unknown. Advisory: a script can forge it.
   std::uint32_t column = 0;  ///< threw: from 1; 0 when unknown
+  std::string hint;          ///< not ok: what the script's author can do; empty when nothing is known
+  std::string note;          ///< ok: what the author may not have meant; empty mostly
 };
 
 /// One engine. Linear memory is a reservation of 8 GiB of addresses with guard pages behind it.

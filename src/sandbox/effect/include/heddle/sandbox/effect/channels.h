@@ -26,6 +26,11 @@ enum class Limit : std::uint8_t { cpu, memory, wall_clock, output };
 [[nodiscard]] std::string_view channel_name(Channel channel) noexcept;
 [[nodiscard]] std::string_view limit_name(Limit limit) noexcept;  ///< "cpu", "memory", "wallClock", "output"
 
+[[nodiscard]] std::string_view level_name(spi::ConsoleLevel level) noexcept;  ///< "log", "info", …
+
+/// [{"level":"log","text":"…"}]
+[[nodiscard]] std::string console_json(const spi::Remarks& remarks);
+
 /// All five, in the order of the enumeration.
 [[nodiscard]] std::span<const std::string_view> channel_names() noexcept;
 

@@ -67,6 +67,8 @@ class SandboxRun {
   [[nodiscard]] core::Deadline deadline() const noexcept;
   /// Does what is due without blocking; the reply once there is one, exactly once. Call it right after start().
   [[nodiscard]] std::optional<Reply> take();
+  /// What the run said beside its reply, whatever that is; bounded and storable. Known once take() gave the reply.
+  [[nodiscard]] const spi::Remarks& remarks() const noexcept { return remarks_; }
 
  private:
   friend class SandboxEffect;
@@ -76,6 +78,7 @@ class SandboxRun {
 
   std::unique_ptr<State> state_;  // until the backend has settled
   std::optional<Reply> reply_;
+  spi::Remarks remarks_;
 };
 
 /// Thread-safe.
@@ -95,10 +98,11 @@ class SandboxEffect final : public effect::Effect {
   /// + grace. In this order: the input is checked, the script fetched and verified, the backend run, its outcome mapped
   /// by outcome_table(), the output bounded, its shape checked. Whatever comes, a requested stop gives
   /// Cancelled{"sandbox: cancelled"}.
-  /// A `witness` is told what confined the run and what the kernel refused it, where the backend knows.
+  /// A `witness` is told what confined the run, what the kernel refused it and what it wrote to its console, where the
+  /// backend knows; `remarks`, which may be null, are filled in as SandboxRun::remarks() is.
   [[nodiscard]] Reply evaluate(const SandboxEvalInput& input, const std::stop_token& stop = {},
-                               core::Deadline deadline = core::Deadline::never(),
-                               effect::Witness* witness = nullptr) const;
+                               core::Deadline deadline = core::Deadline::never(), effect::Witness* witness = nullptr,
+                               spi::Remarks* remarks = nullptr) const;
 
   /// The same without blocking: input and script are checked at once, the rest as SandboxRun::take() is called. Never
   /// null.
@@ -127,7 +131,7 @@ class SandboxEffect final : public effect::Effect {
                 SandboxEffectOptions options, spi::Capabilities capabilities);
 
   [[nodiscard]] Reply run(const SandboxEvalInput& input, const std::stop_token& stop, core::Deadline deadline,
-                          effect::Witness* witness) const;
+                          effect::Witness* witness, spi::Remarks* remarks) const;
 
   const std::shared_ptr<ScriptReader> scripts_;
   const std::shared_ptr<spi::SandboxBackend> backend_;

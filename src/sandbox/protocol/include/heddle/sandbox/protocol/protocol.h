@@ -2,6 +2,7 @@
 // Beside what all programs say (heddle/wire/hello.h):
 //
 //   host → worker   run, then script_bytes + input_bytes of data
+//   worker → host   console, as the script writes to it
 //   worker → host   value_bytes of data, then done
 //
 // A stop travels by signal, since a busy worker does not read: kSoftStopSignal and kHardStopSignal, sent with the run's
@@ -27,6 +28,20 @@ struct RunOrder {
   std::uint64_t input_bytes = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t output_bytes = 0;
+  std::uint64_t console_bytes = 0;
+};
+
+/// What a line of the console costs beside its text; the line that is cut may be without it.
+inline constexpr std::uint64_t kConsoleLineBytes = 16;
+/// A longer line is sent in pieces, each of which fits a control frame however it is escaped.
+inline constexpr std::size_t kConsolePieceBytes = 8192;
+
+struct ConsolePiece {
+  std::uint32_t run = 0;
+  std::uint32_t level = 0;  ///< log, info, warn, error, debug
+  std::string text;
+  bool more = false;  ///< the next piece goes on with this line
+  bool cut = false;   ///< something did not fit; nothing comes after this line
 };
 
 enum class Ending : std::uint8_t { ok, threw, memory, output, input_too_large, stopped, fault };
@@ -39,13 +54,17 @@ struct Done {
   std::string message;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
+  std::string hint;  ///< empty: not sent; of any ending, as is `note`
+  std::string note;
 };
 
 [[nodiscard]] wire::Message to_message(const RunOrder& order);
+[[nodiscard]] wire::Message to_message(const ConsolePiece& piece);
 [[nodiscard]] wire::Message to_message(const Done& done);
 
 // Each takes a message whose op() is the one that its name says; Errc::protocol for anything else.
 [[nodiscard]] core::Result<RunOrder> read_run(wire::Message message);
+[[nodiscard]] core::Result<ConsolePiece> read_console(wire::Message message);
 [[nodiscard]] core::Result<Done> read_done(wire::Message message);
 
 }  // namespace heddle::sandbox::protocol

@@ -10,15 +10,17 @@
 #include <vector>
 
 #include "heddle/core/error.h"
+#include "heddle/sandbox/spi/remarks.h"
 
 namespace heddle::sandbox::quickjs {
 
 /// What one run may use. Zero is not a limit but a mistake (Pool::start refuses it), except for `cpu`.
 struct RunLimits {
   std::chrono::milliseconds wall_clock{2000};
-  std::chrono::milliseconds cpu{0};                      ///< CPU time of the run; 0: bounded by the wall clock alone
-  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  ///< the engine's linear memory, its own 1.3 MiB included
-  std::uint64_t output_bytes = std::uint64_t{1} << 20;   ///< of the result's JSON text
+  std::chrono::milliseconds cpu{0};                       ///< CPU time of the run; 0: bounded by the wall clock alone
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;   ///< the engine's linear memory, its own 1.3 MiB included
+  std::uint64_t output_bytes = std::uint64_t{1} << 20;    ///< of the result's JSON text
+  std::uint64_t console_bytes = std::uint64_t{64} << 10;  ///< of what is kept of its console, 16 a line more
 };
 
 struct RunRequest {
@@ -65,6 +67,7 @@ struct Outcome {
   std::chrono::microseconds elapsed{0};    ///< from the moment the worker was sent the script
   std::chrono::microseconds cpu{0};        ///< CPU time of the worker over the run, by the kernel's count
   std::optional<Explanation> explanation;  ///< of a run that had a worker, when RunRequest::explain
+  spi::Remarks remarks;                    ///< of any kind; bounded and storable
 };
 
 class RunState;

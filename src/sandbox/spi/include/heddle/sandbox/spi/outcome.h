@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/sandbox/spi/remarks.h"
+
 namespace heddle::sandbox::spi {
 
 enum class LimitKind : std::uint8_t { cpu = 1, memory, wall_clock };
@@ -43,6 +45,8 @@ struct Outcome {
   std::vector<std::string> applied;  ///< what confined the run, a line each
   std::vector<Denial> denials;       ///< what it was refused, in order
   bool ended_by_denial = false;      ///< infrastructure: the last of them ended the run
+
+  Remarks remarks;  ///< of any outcome
 
   [[nodiscard]] static Outcome ok(std::string value_json);
   /// For a completion value that JSON does not know (undefined, a function): delivered as null.

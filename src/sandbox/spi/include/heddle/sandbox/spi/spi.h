@@ -7,5 +7,6 @@
 #include "heddle/sandbox/spi/outcome.h"
 #include "heddle/sandbox/spi/pending.h"
 #include "heddle/sandbox/spi/plugin.h"
+#include "heddle/sandbox/spi/remarks.h"
 #include "heddle/sandbox/spi/request.h"
 #include "heddle/sandbox/spi/version.h"
