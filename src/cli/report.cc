@@ -128,6 +128,7 @@ Report failed_report(std::string message) { return report(OutcomeKind::failed, s
 
 Report report_of(RunEnd end) {
   Report result;
+  result.remarks = std::move(end.remarks);
   if (end.reply.ok()) {
     result.kind = OutcomeKind::ok;
     result.value = std::move(std::move(end.reply).value().value_json);
@@ -139,6 +140,7 @@ Report report_of(RunEnd end) {
     if (failure.limit == Limit::memory && end.facts.output_exceeded) result.limit = Limit::output;
     result.name = std::move(failure.name);
     result.message = std::move(failure.message);
+    if (!failure.hint.empty()) result.remarks.hint = std::move(failure.hint);
     result.line = failure.line;
     result.column = failure.column;
   } else if (end.reply.is_cancelled()) {
@@ -146,7 +148,6 @@ Report report_of(RunEnd end) {
   } else {
     result.message = std::move(std::move(end.reply).untyped().message);
   }
-  result.remarks = std::move(end.remarks);
   result.elapsed = end.facts.elapsed;
   result.explanation = std::move(end.facts.explanation);
   return result;

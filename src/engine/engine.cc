@@ -4,6 +4,7 @@
 
 #include "heddle/core/json.h"
 #include "heddle/core/text.h"
+#include "hints.h"
 #include "state.h"
 #include "thrown.h"
 
@@ -26,8 +27,11 @@ class Run {
     const std::uint64_t threshold = std::clamp<std::uint64_t>(memory_bytes / kGcShare, kGcLeast, 1U << 30);
     Value value = kUndefined;
     if (!script_.set_gc_threshold(static_cast<std::uint32_t>(threshold)) || !give_input(input_json)) return finish();
+    phase_ = Phase::compile;
+    Value code = kUndefined;
+    if (!script_.compile(source_, code) || !not_thrown(code)) return finish();
     phase_ = Phase::script;
-    if (!script_.evaluate(source_, value) || !not_thrown(value) || !drain() || !settle(value) || !heard()) {
+    if (!script_.run_compiled(code, value) || !not_thrown(value) || !drain() || !settle(value) || !heard()) {
       return finish();
     }
     phase_ = Phase::result;
@@ -36,7 +40,7 @@ class Run {
   }
 
  private:
-  enum class Phase : std::uint8_t { input, script, result };
+  enum class Phase : std::uint8_t { input, compile, script, result };
 
   bool give_input(std::string_view json) {
     Value value = kUndefined;
@@ -119,12 +123,27 @@ class Run {
       return false;
     }
     if (tag_of(text) == Tag::undefined) {
+      if (!note_missing(value)) return false;
       result_.value = "null";
       return fits(result_.value.size());
     }
     std::string_view bytes;
     if (!script_.length(text, units) || !fits(units) || !script_.utf8(text, bytes) || !fits(bytes.size())) return false;
     result_.value = core::storable_json(bytes);
+    return true;
+  }
+
+  // Null because there is no value, which the author may not have meant.
+  bool note_missing(Value value) {
+    bool is_function = false;
+    if (tag_of(value) == Tag::object && !script_.is_function(value, is_function)) return false;
+    if (is_function) {
+      result_.note = "the result is null: the script ended with a function that nobody called; call it, (…)()";
+    } else if (tag_of(value) == Tag::undefined) {
+      result_.note = "the result is null: the script's last statement has no value; end it with an expression";
+    } else if (tag_of(value) == Tag::symbol) {
+      result_.note = "the result is null: a symbol has no JSON form";
+    }
     return true;
   }
 
@@ -153,7 +172,7 @@ class Run {
     const Exit exit = guest_.exit();
     if (exit == Exit::none) {
       if (result_.ending != Ending::ok && !decided_) return broken("the engine gave no answer");
-      return std::move(result_);
+      return hinted();
     }
     result_ = {};
     switch (exit) {
@@ -171,12 +190,19 @@ class Run {
         throws("stack overflow");
         result_.has_name = true;
         result_.name = "InternalError";
-        break;
+        return hinted();
       case Exit::trap:
         return broken(trap_text(guest_.trap()));
       case Exit::corrupt:
       case Exit::none:
         return broken("the engine gave an address outside its memory");
+    }
+    return std::move(result_);
+  }
+
+  RunResult hinted() {
+    if (result_.ending == Ending::threw && phase_ != Phase::input) {
+      result_.hint = phase_ == Phase::compile ? hint_for_syntax(source_, result_) : hint_for_thrown(result_);
     }
     return std::move(result_);
   }

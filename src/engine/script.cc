@@ -22,12 +22,14 @@ constexpr std::uint32_t kIntrinsics =
     kDate | kEval | kRegExp | kJson | kProxy | kMapSet | kTypedArrays | kPromise | kBigInt | kWeakRef;
 
 constexpr std::uint32_t kEvalGlobal = 0;
+constexpr std::uint32_t kCompileOnly = 32;
 constexpr std::uint32_t kPropertyAll = 7;  // configurable, writable, enumerable
 constexpr std::uint32_t kScratchSize = 32;
 // The part of a context in which its random state is looked for.
 constexpr std::uint32_t kContextSize = 1024;
 
-constexpr const char* kTexts[] = {kScriptFile, kOwnFile, "input", "name", "message", "stack"};
+constexpr const char* kTexts[] = {kScriptFile, kOwnFile, "input",  "name",  "message",
+                                  "stack",     "cause",  "errors", "length"};
 static_assert(sizeof kTexts / sizeof *kTexts == static_cast<std::size_t>(Text::count));
 
 // QuickJS's generator (xorshift64*), as far as its state goes.
@@ -100,7 +102,7 @@ core::Result<void> Script::build() {
 
 core::Result<void> Script::bootstrap() {
   Value function = kUndefined;
-  if (!evaluate(kBootstrap, Text::own_file, function) || tag_of(function) != Tag::object) {
+  if (!evaluate(kBootstrap, Text::own_file, kEvalGlobal, function) || tag_of(function) != Tag::object) {
     return unusable("its bootstrap does not evaluate");
   }
   std::uint32_t name = 0;
@@ -145,12 +147,28 @@ bool Script::set_gc_threshold(std::uint32_t bytes) {
   return guest_.enter([&] { Z_qjsZ_JS_SetGCThreshold(guest_.instance(), runtime_, bytes); });
 }
 
-bool Script::evaluate(std::string_view source, Text file_name, Value& result) {
+bool Script::evaluate(std::string_view source, Value& result) {
+  return evaluate(source, Text::file, kEvalGlobal, result);
+}
+
+bool Script::compile(std::string_view source, Value& code) {
+  return evaluate(source, Text::file, kEvalGlobal | kCompileOnly, code);
+}
+
+bool Script::run_compiled(Value code, Value& result) {
+  return guest_.enter([&] { result = Z_qjsZ_JS_EvalFunction(guest_.instance(), context_, code); });
+}
+
+bool Script::element(Value object, std::uint32_t index, Value& result) {
+  return guest_.enter([&] { result = Z_qjsZ_JS_GetPropertyUint32(guest_.instance(), context_, object, index); });
+}
+
+bool Script::evaluate(std::string_view source, Text file_name, std::uint32_t flags, Value& result) {
   std::uint32_t place = 0;
   if (!put(source, place)) return false;
   const auto size = static_cast<std::uint32_t>(source.size());
   const std::uint32_t file = texts_[static_cast<std::size_t>(file_name)];
-  return guest_.enter([&] { result = Z_qjsZ_JS_Eval(guest_.instance(), context_, place, size, file, kEvalGlobal); });
+  return guest_.enter([&] { result = Z_qjsZ_JS_Eval(guest_.instance(), context_, place, size, file, flags); });
 }
 
 bool Script::parse_json(std::string_view text, Value& result) {

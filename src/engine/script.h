@@ -38,7 +38,7 @@ inline constexpr Value kUndefined = Value{static_cast<std::uint32_t>(Tag::undefi
 enum class PromiseState : std::uint8_t { none, pending, fulfilled, rejected };
 
 /// Property names and such that lie in the image as C strings.
-enum class Text : std::uint8_t { file, own_file, input, name, message, stack, count };
+enum class Text : std::uint8_t { file, own_file, input, name, message, stack, cause, errors, length, count };
 inline constexpr const char* kScriptFile = "script.js";
 /// Of what the image is made with, so that no position in it is taken for one in the script.
 inline constexpr const char* kOwnFile = "heddle";
@@ -51,7 +51,10 @@ class Script {
   [[nodiscard]] core::Result<void> build();
 
   [[nodiscard]] bool set_gc_threshold(std::uint32_t bytes);
-  [[nodiscard]] bool evaluate(std::string_view source, Value& result) { return evaluate(source, Text::file, result); }
+  [[nodiscard]] bool evaluate(std::string_view source, Value& result);
+  /// `code` is what run_compiled() takes, or an exception: the script does not parse, and nothing of it has run.
+  [[nodiscard]] bool compile(std::string_view source, Value& code);
+  [[nodiscard]] bool run_compiled(Value code, Value& result);
   [[nodiscard]] bool parse_json(std::string_view text, Value& result);
   [[nodiscard]] bool define_input(Value value);
   /// `executed` > 0: a job ran; 0: none was left; < 0: it threw.
@@ -65,6 +68,7 @@ class Script {
   [[nodiscard]] bool is_function(Value value, bool& answer);
   /// May run the script's getters; `result` may be an exception.
   [[nodiscard]] bool property(Value object, Text name, Value& result);
+  [[nodiscard]] bool element(Value object, std::uint32_t index, Value& result);
   /// For primitives other than symbols: harmless.
   [[nodiscard]] bool to_text(Value value, Value& result);
 
@@ -78,7 +82,7 @@ class Script {
 
  private:
   [[nodiscard]] bool put(std::string_view bytes, std::uint32_t& address);
-  [[nodiscard]] bool evaluate(std::string_view source, Text file, Value& result);
+  [[nodiscard]] bool evaluate(std::string_view source, Text file, std::uint32_t flags, Value& result);
   [[nodiscard]] core::Result<void> bootstrap();
   [[nodiscard]] core::Result<std::uint32_t> find_random_state();
 

@@ -5,10 +5,13 @@
 #include <limits>
 
 #include "heddle/core/text.h"
+#include "hints.h"
 
 namespace heddle::engine {
 namespace {
 
+constexpr std::int32_t kMostErrors = 8;
+constexpr int kMostCauses = 4;
 // Enough of a stack to hold the frame that is in the script.
 constexpr std::uint32_t kStackUnits = 8192;
 
@@ -48,8 +51,8 @@ std::uint32_t number_after(std::string_view text, std::size_t& used) {
   return number;
 }
 
-// The first frame of a stack that is in the script: "at f (script.js:3:5)".
-void position(std::string_view stack, std::string_view source, RunResult& result) {
+// The first frame of a stack that is in the script: "at f (script.js:3:5)". True when no other frame is before it.
+bool position(std::string_view stack, std::string_view source, RunResult& result) {
   const std::string_view file = kScriptFile;
   for (std::size_t at = stack.find(file); at != std::string_view::npos; at = stack.find(file, at)) {
     at += file.size();
@@ -57,11 +60,19 @@ void position(std::string_view stack, std::string_view source, RunResult& result
     const std::uint32_t line = number_after(stack.substr(at), used);
     if (line == 0) continue;
     const auto lines = static_cast<std::uint64_t>(std::count(source.begin(), source.end(), '\n')) + 1;
-    if (line > lines) return;
+    if (line > lines) return false;
     result.line = line;
     result.column = number_after(stack.substr(at + used), used);
-    return;
+    return stack.substr(0, at).find('\n') == std::string_view::npos;
   }
+  return false;
+}
+
+// The engine says that something is no function; the source says what.
+void name_callee(std::string_view source, RunResult& result) {
+  if (result.message != "not a function" && result.message != "not a constructor") return;
+  const std::string callee = callee_at(source, result.line, result.column);
+  if (!callee.empty()) result.message = core::bound_text(callee + " is " + result.message);
 }
 
 bool describe_primitive(Script& script, Value thrown, RunResult& result) {
@@ -101,13 +112,10 @@ bool describe_as_json(Script& script, Value thrown, RunResult& result) {
   return true;
 }
 
-}  // namespace
-
-bool describe_thrown(Script& script, Value thrown, std::string_view source, RunResult& result) {
+bool describe_one(Script& script, Value thrown, std::string_view source, RunResult& result, bool& is_error) {
   result.ending = Ending::threw;
   if (tag_of(thrown) != Tag::object) return describe_primitive(script, thrown, result);
 
-  bool is_error = false;
   bool is_function = false;
   if (!script.is_error(thrown, is_error) || !script.is_function(thrown, is_function)) return false;
   // A function's name is the function's, not that of an error.
@@ -116,22 +124,82 @@ bool describe_thrown(Script& script, Value thrown, std::string_view source, RunR
     return false;
   }
   if (result.name.empty()) result.has_name = false;
+  bool in_script = false;
   if (is_error) {
     std::string stack;
     bool found = false;
     if (!string_property(script, thrown, Text::stack, kStackUnits, stack, found)) return false;
-    position(stack, source, result);
+    in_script = position(stack, source, result);
   }
   bool has_message = false;
   if (!string_property(script, thrown, Text::message, core::kMaxGuestTextUnits, result.message, has_message)) {
     return false;
   }
+  if (in_script) name_callee(source, result);
   if (has_message || is_error) return true;
   if (is_function) {
     result.message = "a function was thrown";
     return true;
   }
   return describe_as_json(script, thrown, result);
+}
+
+// "TypeError: cannot read …": what an error refers to.
+bool brief(Script& script, Value value, std::string& text) {
+  RunResult part;
+  bool is_error = false;
+  if (!describe_one(script, value, {}, part, is_error)) return false;
+  text = part.has_name ? part.name + (part.message.empty() ? "" : ": ") + part.message : part.message;
+  return true;
+}
+
+// The errors of an aggregate, as many as are worth reading.
+bool append_errors(Script& script, Value thrown, std::string& message) {
+  Value errors = kUndefined;
+  if (!script.property(thrown, Text::errors, errors)) return false;
+  if (tag_of(errors) == Tag::exception) return script.take_exception(errors);
+  if (tag_of(errors) != Tag::object) return true;
+  Value length = kUndefined;
+  if (!script.property(errors, Text::length, length)) return false;
+  if (tag_of(length) == Tag::exception) return script.take_exception(length);
+  if (tag_of(length) != Tag::integer) return true;
+  const auto count = std::max(static_cast<std::int32_t>(static_cast<std::uint32_t>(length)), 0);
+  for (std::int32_t i = 0; i < std::min(count, kMostErrors); ++i) {
+    Value one = kUndefined;
+    std::string text;
+    if (!script.element(errors, static_cast<std::uint32_t>(i), one)) return false;
+    if (tag_of(one) == Tag::exception) return script.take_exception(one);
+    if (!brief(script, one, text)) return false;
+    message += (message.empty() ? "" : "; ") + text;
+  }
+  if (count > kMostErrors) message += "; and " + std::to_string(count - kMostErrors) + " more";
+  return true;
+}
+
+bool append_causes(Script& script, Value thrown, std::string& message) {
+  for (int depth = 0; depth < kMostCauses; ++depth) {
+    Value cause = kUndefined;
+    std::string text;
+    if (!script.property(thrown, Text::cause, cause)) return false;
+    if (tag_of(cause) == Tag::exception) return script.take_exception(cause);
+    if (tag_of(cause) == Tag::undefined) return true;
+    if (!brief(script, cause, text)) return false;
+    message += "; caused by " + text;
+    if (tag_of(cause) != Tag::object) return true;
+    thrown = cause;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool describe_thrown(Script& script, Value thrown, std::string_view source, RunResult& result) {
+  bool is_error = false;
+  if (!describe_one(script, thrown, source, result, is_error)) return false;
+  if (!is_error) return true;
+  if (!append_errors(script, thrown, result.message) || !append_causes(script, thrown, result.message)) return false;
+  result.message = core::bound_text(result.message);
+  return true;
 }
 
 }  // namespace heddle::engine

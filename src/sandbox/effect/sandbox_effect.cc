@@ -59,8 +59,12 @@ std::string bytes_over(std::string_view what, std::uint64_t ceiling) {
   return "the " + std::string(what) + " is over its ceiling of " + std::to_string(ceiling) + " bytes of JSON";
 }
 
-std::string too_deep(std::string_view what) {
-  return "the " + std::string(what) + " is nested more than " + std::to_string(kMaxJsonDepth) + " levels deep";
+// Another thing than a text that is too large: no ceiling that could be raised helps.
+SandboxFailure too_deep(SandboxFailure failure, std::string_view what) {
+  failure.message =
+      "the " + std::string(what) + " is nested more than " + std::to_string(kMaxJsonDepth) + " levels deep";
+  failure.hint = failure.message + ", which no option raises: make it flatter";
+  return failure;
 }
 
 // What an input asks for, with the defaults filled in and checked.
@@ -187,7 +191,7 @@ Reply deliver(spi::Outcome outcome, const CheckedCall& call) {
     case JsonVerdict::too_large:
       return exceeded(Limit::output, bytes_over("output", ceiling));
     case JsonVerdict::too_deep:
-      return exceeded(Limit::output, too_deep("output"));
+      return too_deep(exceeded(Limit::output, {}), "output");
   }
   Evaluated evaluated{std::move(value.text), std::nullopt};
   if (call.shape) {
@@ -281,7 +285,7 @@ std::variant<CheckedCall, Reply> check(const SandboxEvalInput& input, ScriptRead
 
   CompactJson value = compact_json(input.input_json, limits.input_bytes);
   if (value.verdict == JsonVerdict::malformed) return on(Channel::input_not_serializable, "the input is " + value.why);
-  if (value.verdict == JsonVerdict::too_deep) return on(Channel::input_too_large, too_deep("input"));
+  if (value.verdict == JsonVerdict::too_deep) return too_deep(on(Channel::input_too_large, {}), "input");
   if (value.verdict == JsonVerdict::too_large) {
     return on(Channel::input_too_large, bytes_over("input", limits.input_bytes));
   }

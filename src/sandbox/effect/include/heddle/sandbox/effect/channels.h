@@ -40,6 +40,7 @@ struct SandboxFailure {
   std::optional<Limit> limit;       ///< limit_exceeded only
   std::optional<std::string> name;  ///< script_error only: of the thrown error, where it has one
   std::string message;              ///< script_error: the script's own; else one line that says what happened
+  std::string hint;                 ///< what can be done, where more is known than the channel says; in no fact
   std::uint32_t line = 0;           ///< script_error: where, from 1; 0 when unknown. Advisory, and in no fact.
   std::uint32_t column = 0;
 };
