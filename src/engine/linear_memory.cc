@@ -108,7 +108,7 @@ void LinearMemory::clear_growth() noexcept {
   std::memset(from, 0, cleared);
   if (grown > cleared) HEDDLE_CHECK(::madvise(from + cleared, grown - cleared, MADV_DONTNEED) == 0);
   protect(from, grown, PROT_NONE);
-  kept_ = std::max(kept_, cleared);
+  most_grown_ = std::max(most_grown_, grown);
   size_ = image_size_;
 }
 
@@ -131,11 +131,11 @@ void LinearMemory::restore() noexcept {
 
 bool LinearMemory::pristine() const noexcept {
   if (size_ != image_size_ || std::memcmp(base_, image_, image_size_) != 0) return false;
-  // What growth left behind is closed; look at it through a moment's read permission.
-  if (kept_ == 0) return true;
-  protect(base_ + image_size_, kept_, PROT_READ);
-  const bool clear = all_zero(base_ + image_size_, kept_);
-  protect(base_ + image_size_, kept_, PROT_NONE);
+  // What growth left behind is closed; look at all that a run ever had, through a moment's read permission.
+  if (most_grown_ == 0) return true;
+  protect(base_ + image_size_, most_grown_, PROT_READ);
+  const bool clear = all_zero(base_ + image_size_, most_grown_);
+  protect(base_ + image_size_, most_grown_, PROT_NONE);
   return clear;
 }
 

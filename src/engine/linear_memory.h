@@ -64,7 +64,7 @@ class LinearMemory {
   std::uint8_t* image_ = nullptr;
   std::uint64_t image_size_ = 0;
   std::uint64_t stack_size_ = 0;
-  std::uint64_t kept_ = 0;  // bytes past the image that may still be backed by memory
+  std::uint64_t most_grown_ = 0;  // bytes past the image that a run has had, for pristine()
   bool armed_ = false;
   std::uint32_t restores_ = 0;
   std::vector<std::uint8_t> open_;     // one a page of the image
