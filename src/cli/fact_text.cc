@@ -152,6 +152,8 @@ std::string details(const Fact& fact) {
              refusal(members);
     case Kind::jail_applied:
       return what + preview("enforced", fact);
+    case Kind::console:
+      return what + "console" + (members.text("cut") == "true" ? " (cut)" : "") + preview("lines", fact);
     case Kind::resolved:
       return what + members.text("resolution") + " by " + members.text("by") + ": " + members.text("reason") +
              preview("output", fact);
@@ -184,6 +186,7 @@ Tone tone_of(const Fact& fact) {
     case Kind::intent:
     case Kind::jail_applied:
     case Kind::snapshot:
+    case Kind::console:
       break;
   }
   return Tone::plain;

@@ -110,7 +110,7 @@ TEST(FactText, JsonHasAllOfAFact) {
   Fact fact = fact_of(intent({"f", "k", "e", 1}, Repeatable::yes, {}, "{\"b\" :\n1e400,\"b\":\"\\ud800\"}"), 3);
   const std::string json = fact_json(fact);
   EXPECT_EQ(json.substr(0, json.find(",\"bodyDigest")),
-            R"({"sequence":3,"ordinal":3,"time":"2023-11-14T22:13:20.123456Z","schema":"1.0.0","flow":"f",)"
+            R"({"sequence":3,"ordinal":3,"time":"2023-11-14T22:13:20.123456Z","schema":"1.1.0","flow":"f",)"
             R"("effect":"k","kind":"INTENT","payload":{"effect":"e","attempt":1,"repeatable":true})");
   EXPECT_NE(json.find(R"("body":{"b" : 1e400,"b":"\ud800"},"checksum":"0000)"), std::string::npos) << json;
 }

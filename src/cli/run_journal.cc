@@ -137,6 +137,10 @@ std::shared_ptr<const RunJournal::Pending> RunJournal::end(std::uint64_t number,
   const EffectRef ref{flow_, key, kEffect, 1};
   std::vector<Draft> drafts;
   add_explanation(drafts, ref, report);
+  const auto& remarks = report.remarks;
+  if (!remarks.console.empty()) {
+    drafts.push_back(journal::console(ref, sandbox::console_json(remarks), remarks.console_cut));
+  }
   drafts.push_back(outcome_of(ref, report));
   if (runs_ == Runs::one) {
     drafts.push_back(flow_ended(flow_, report.kind, report.message, std::nullopt));

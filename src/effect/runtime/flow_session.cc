@@ -288,15 +288,16 @@ Text FlowSession::replay(const Place& place, const Past& past, std::string_view 
   replayed_.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t output = reply.ok() ? reply.value().size() : 0;
   runtime_.meter().count(spec_.id, effect,
-                         Usage{past.charged, past.spent, past.charged * input_json.size() + output, 0});
+                         Usage{past.charged, past.spent, past.charged * input_json.size() + output + past.written, 0});
   return reply;
 }
 
 Text FlowSession::run(const Place& place, std::string_view effect, std::string_view input_json,
                       const AskOptions& options, Plan plan) {
   if (plan.past != nullptr && plan.past->charged != 0) {
-    runtime_.meter().count(spec_.id, effect,
-                           Usage{plan.past->charged, plan.past->spent, plan.past->charged * input_json.size(), 0});
+    runtime_.meter().count(
+        spec_.id, effect,
+        Usage{plan.past->charged, plan.past->spent, plan.past->charged * input_json.size() + plan.past->written, 0});
   }
   const std::string key = place.key();
   Guard guard(*this);

@@ -23,6 +23,13 @@ std::uint32_t attempt_of(const Fact& fact) {
   return attempt;
 }
 
+std::uint64_t bytes_of(const Fact& fact) {
+  const auto text = core::json_member(fact.payload, "bytes");
+  std::uint64_t bytes = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), bytes);
+  return bytes;
+}
+
 std::optional<Ending> ending_of(const Fact& fact) {
   const auto status = core::json_word(fact.payload, "status");
   return status ? journal::ending_from(*status) : std::nullopt;
@@ -41,6 +48,10 @@ void apply_to(Past& past, const Fact& fact) {
       past.attempts = std::max(past.attempts, attempt_of(fact));
       past.phase = EffectPhase::begun;
       ++past.charged;
+      past.writing = 0;
+      return;
+    case Kind::console:
+      past.writing = bytes_of(fact);
       return;
     case Kind::outcome: {
       const auto ending = ending_of(fact);
@@ -50,7 +61,12 @@ void apply_to(Past& past, const Fact& fact) {
       past.spent += std::max(std::chrono::microseconds(0), fact.time - past.begun);
       past.retry = core::json_member(fact.payload, "retry") == "true";
       if (*ending == Ending::error && past.retry) ++past.errors;
-      if (core::json_word(fact.payload, "channel") == kBudgetExceeded && past.charged > 0) --past.charged;
+      if (core::json_word(fact.payload, "channel") == kBudgetExceeded) {
+        if (past.charged > 0) --past.charged;
+      } else {
+        past.written += past.writing;
+      }
+      past.writing = 0;
       return;
     }
     case Kind::effect_denied:

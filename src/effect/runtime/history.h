@@ -29,6 +29,8 @@ struct Past {
   std::uint32_t errors = 0;           ///< untyped failures that may pass
   std::uint64_t charged = 0;          ///< calls that a meter counted
   std::chrono::microseconds spent{};  ///< between INTENT and OUTCOME
+  std::uint64_t written = 0;          ///< bytes of console that a meter counted
+  std::uint64_t writing = 0;          ///< the same, of an attempt without an outcome
   journal::Time begun;
 
   /// Has an end that a flow may have acted upon. An INTENT that comes after it is of a run that was taken over.

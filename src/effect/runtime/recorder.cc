@@ -9,6 +9,8 @@ namespace heddle::effect {
 namespace {
 
 constexpr std::size_t kMostReports = 8;
+// 64 KiB of text, each byte escaped, and the lines around it.
+constexpr std::size_t kMostConsoleBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -44,6 +46,22 @@ void Recorder::jail_applied(std::string report_json) {
   if (notes_.size() - denials_ < kMostReports) notes_.push_back(Report{std::move(report_json)});
 }
 
+void Recorder::console(std::string lines_json, bool cut) {
+  if (lines_json.size() > kMostConsoleBytes || !core::is_json(lines_json)) {
+    lines_json = "[]";
+    cut = true;
+  }
+  const std::lock_guard lock(mutex_);
+  if (notes_.size() - denials_ >= kMostReports) return;
+  console_bytes_ += lines_json.size();
+  notes_.push_back(Console{std::move(lines_json), cut});
+}
+
+std::uint64_t Recorder::console_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return console_bytes_;
+}
+
 std::optional<AccessDenial> Recorder::fatal() const {
   const std::lock_guard lock(mutex_);
   return fatal_;
@@ -62,6 +80,8 @@ std::vector<journal::Draft> Recorder::drafts(const journal::EffectRef& ref) cons
     } else if (const auto* egress = std::get_if<EgressDenial>(&notes_[i])) {
       drafts.push_back(journal::egress_denied(ref, egress->host, egress->port, egress->address, egress->rule + more,
                                               egress->reason));
+    } else if (const auto* console = std::get_if<Console>(&notes_[i])) {
+      drafts.push_back(journal::console(ref, console->json, console->cut));
     } else {
       drafts.push_back(journal::jail_applied(ref, std::get<Report>(notes_[i]).json));
     }

@@ -221,7 +221,7 @@ core::Result<Text> EffectRuntime::Impl::call(Attempt& attempt, Scheduler::Slot s
       reply = exceeded({Resource::time, static_cast<std::uint64_t>(rings_.meter->budget().time->count())});
     }
   }
-  const std::uint64_t output_bytes = reply.ok() ? reply.value().size() : 0;
+  const std::uint64_t output_bytes = (reply.ok() ? reply.value().size() : 0) + recorder.console_bytes();
   const auto over = rings_.meter->settle(of.flow, of.effect, took, of.input_json.size(), output_bytes);
   if (over && reply.ok()) reply = exceeded(*over);
 

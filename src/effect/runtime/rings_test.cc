@@ -311,6 +311,25 @@ class Elsewhere final : public Executor {
   }
 };
 
+// SBX-25, EFF-5: what a guest wrote to its console is a fact before the outcome, and counts against the flow's bytes.
+TEST(Rings, KeepTheConsoleAndCountIt) {
+  Options options;
+  options.budget.bytes = 60;
+  RingsBench bench(options);
+  bench.add(function("guest", [](std::string_view input, const Call& call) -> Text {
+    call.witness->console(input == "1" ? R"([{"level":"log","text":"x"}])" : "not json", input == "1");
+    return input == "1" ? Text("1") : Text(untyped("gone", Retry::no));
+  }));
+  EXPECT_EQ(bench.execute("guest", "1", "1").value(), "1");
+  EXPECT_EQ(bench.kinds(), "INTENT CONSOLE OUTCOME");
+  auto facts = bench.facts();
+  EXPECT_EQ(facts[1].payload, R"({"effect":"guest","attempt":1,"bytes":28,"cut":true})");
+  EXPECT_EQ(bench.meter->usage("f").bytes, 1U + 28 + 1);
+  EXPECT_TRUE(bench.execute("guest", "2", "2").is_untyped());
+  EXPECT_EQ(bench.meter->usage("f").bytes, 30U + 1 + 2);
+  EXPECT_EQ(bench.execute("guest", "1", "3").typed().channel, kBudgetExceeded);
+}
+
 // EFF-2, EFF-8: once bound, an effect is called through its executor in every way that there is, and validated after
 // it.
 TEST(Rings, CannotGetRoundAnExecutor) {

@@ -15,7 +15,7 @@ struct KindName {
   std::string_view name;
 };
 
-constexpr std::array<KindName, 11> kKinds{{
+constexpr std::array<KindName, 12> kKinds{{
     {Kind::flow_started, "FLOW_STARTED"},
     {Kind::flow_ended, "FLOW_ENDED"},
     {Kind::intent, "INTENT"},
@@ -27,6 +27,7 @@ constexpr std::array<KindName, 11> kKinds{{
     {Kind::resolved, "RESOLVED"},
     {Kind::snapshot, "SNAPSHOT"},
     {Kind::pruned, "PRUNED"},
+    {Kind::console, "CONSOLE"},
 }};
 
 core::Error refused(core::Errc code, std::string_view what) {

@@ -152,6 +152,13 @@ Draft jail_applied(const EffectRef& ref, std::string report_json) {
   return about(ref, Kind::jail_applied, of(ref), std::move(report_json));
 }
 
+Draft console(const EffectRef& ref, std::string lines_json, bool cut) {
+  Payload payload = of(ref);
+  payload.number("bytes", lines_json.size());
+  if (cut) payload.flag("cut", true);
+  return about(ref, Kind::console, std::move(payload), std::move(lines_json));
+}
+
 Draft resolved(const EffectRef& ref, Resolution resolution, std::string_view by, std::string_view reason,
                std::optional<std::string> output_json) {
   Payload payload = of(ref);

@@ -76,6 +76,7 @@ void apply_to_effect(EffectState& effect, const Fact& fact) {
     case Kind::jail_applied:
     case Kind::snapshot:
     case Kind::pruned:
+    case Kind::console:
       return;
   }
 }
@@ -100,7 +101,7 @@ void apply(State& state, const Fact& fact) {
   HEDDLE_CHECK(fact.sequence > state.sequence);
   state.sequence = fact.sequence;
   if (fact.flow.empty() || fact.pruned || fact.kind == Kind::unknown || fact.kind == Kind::snapshot ||
-      fact.kind == Kind::jail_applied) {
+      fact.kind == Kind::jail_applied || fact.kind == Kind::console) {
     return;
   }
   FlowState& flow = state.flows[fact.flow];

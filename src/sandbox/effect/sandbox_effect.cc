@@ -240,6 +240,9 @@ void tell(effect::Witness& witness, spi::Outcome& outcome) {
     }
     witness.jail_applied(report + ']');
   }
+  if (!outcome.remarks.console.empty()) {
+    witness.console(console_json(outcome.remarks), outcome.remarks.console_cut);
+  }
   for (std::size_t i = 0; i < outcome.denials.size(); ++i) {
     spi::Denial& denial = outcome.denials[i];
     const bool fatal = outcome.ended_by_denial && outcome.kind == spi::Outcome::Kind::infrastructure &&

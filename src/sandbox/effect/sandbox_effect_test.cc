@@ -97,9 +97,23 @@ class Notes final : public effect::Witness {
   void access_denied(effect::AccessDenial denial) override { denials.push_back(std::move(denial)); }
   void egress_denied(effect::EgressDenial /*denial*/) override { ADD_FAILURE(); }
   void jail_applied(std::string report_json) override { reports.push_back(std::move(report_json)); }
+  void console(std::string lines_json, bool cut) override { consoles.push_back(lines_json + (cut ? "+" : "")); }
   std::vector<effect::AccessDenial> denials;
   std::vector<std::string> reports;
+  std::vector<std::string> consoles;
 };
+
+// SBX-25: the console of every outcome goes to the witness.
+TEST(SandboxEffect, TellsTheWitnessOfTheConsole) {
+  Outcome outcome = Outcome::limited(spi::LimitKind::wall_clock);
+  outcome.remarks.console = {{spi::ConsoleLevel::warn, "a\"b"}};
+  outcome.remarks.console_cut = true;
+  Notes notes;
+  const Bench bench(answering(outcome));
+  EXPECT_TRUE(bench.effect->evaluate(bench.input(), {}, core::Deadline::never(), &notes).is_typed());
+  EXPECT_EQ(notes.consoles, std::vector<std::string>{R"([{"level":"warn","text":"a\"b"}]+)"});
+  EXPECT_TRUE(Bench(answering(Outcome::ok("1"))).effect->evaluate(bench.input()).is_untyped());
+}
 
 // JRN-8, JAIL-13: what the backend knows of the boundary goes to the witness, bounded, and is asked for only when there
 // is one.

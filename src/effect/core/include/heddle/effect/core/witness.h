@@ -39,6 +39,9 @@ class Witness {
   virtual void egress_denied(EgressDenial denial) = 0;
   /// What was really enforced, a JSON value.
   virtual void jail_applied(std::string report_json) = 0;
+  /// What the guest wrote to its console, [{"level":…,"text":…}]; `cut`: there was more. It counts against the flow's
+  /// bytes. Who does not override it keeps none.
+  virtual void console(std::string lines_json, bool cut);
 };
 
 }  // namespace heddle::effect

@@ -32,6 +32,7 @@ enum class Kind : std::uint8_t {
   resolved,       ///< an operator decided what became of an effect that was in doubt
   snapshot,       ///< folded state; body: the state
   pruned,         ///< payloads and bodies of older facts were taken away; body: of which
+  console,        ///< what the effect's guest wrote to its console; body: the lines (1.1.0)
 };
 
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;

@@ -69,6 +69,8 @@ enum class Repeatable : std::uint8_t { no, yes };  ///< may an intent without an
 [[nodiscard]] Draft access_denied(const EffectRef& ref, std::string_view syscall, std::string_view object,
                                   std::string_view rule);
 [[nodiscard]] Draft jail_applied(const EffectRef& ref, std::string report_json);
+/// `lines_json`: [{"level":"log","text":"…"}]; `cut`: there was more.
+[[nodiscard]] Draft console(const EffectRef& ref, std::string lines_json, bool cut);
 
 /// `output_json` for Resolution::success.
 [[nodiscard]] Draft resolved(const EffectRef& ref, Resolution resolution, std::string_view by, std::string_view reason,

@@ -25,7 +25,7 @@ struct SchemaVersion {
 };
 
 /// What this build writes, and the newest that it understands in full (docs/formats/journal.md).
-inline constexpr SchemaVersion kSchema{1, 0, 0};
+inline constexpr SchemaVersion kSchema{1, 1, 0};
 
 /// Errc::unsupported, naming both versions, when `found` is of a newer MAJOR than `kSchema`; a newer MINOR is fine.
 /// Errc::damaged when `found` is no version.
