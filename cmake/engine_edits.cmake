@@ -127,4 +127,21 @@ edit("a host function takes a text and a number and gives back a number"
   goto w2c_B0;
 ")
 
+# A run can be ended from another thread, without a signal: memory that has no size any more is looked for in each round of
+# each loop. What has no loop ends by itself.
+edit("a loop looks whether it may go on"
+"#define UNREACHABLE TRAP(UNREACHABLE)
+"
+"#define UNREACHABLE TRAP(UNREACHABLE)
+#define HEDDLE_GO_ON if (UNLIKELY(*(volatile u32*)&instance->w2c_memory.size == 0)) TRAP(OOB)
+")
+set(heddle_loops 1278)
+string(REGEX MATCHALL "\n *w2c_L[0-9]+: \n" loops "${text}")
+list(LENGTH loops count)
+if(NOT count EQUAL heddle_loops)
+  message(FATAL_ERROR "${SOURCE} is not the C that the edit 'a loop looks whether it may go on' was written for: it has "
+    "${count} loops, not ${heddle_loops}.")
+endif()
+string(REGEX REPLACE "(\n *w2c_L[0-9]+:) \n" "\\1 HEDDLE_GO_ON;\n" text "${text}")
+
 file(WRITE "${DESTINATION}" "${text}")

@@ -15,7 +15,7 @@ namespace {
 namespace quickjs = sandbox::quickjs;
 using sandbox::SandboxEffect;
 
-// What the in-process engine may take beyond the wall clock; a script that has not stopped by then never looks.
+// What the in-process engine may take beyond the wall clock.
 constexpr std::chrono::seconds kInProcessGrace{5};
 
 // The effect hashes what it reads, so the bytes are kept beside the address that was made of them.
@@ -58,7 +58,7 @@ quickjs::Explanation in_process_explanation(const quickjs::RunLimits& limits) {
       "engine in this process: no boundary of the kernel's, and a fault of the engine ends the command",
       "system calls: not filtered, so none is refused or reported",
       fmt::format("memory: {} bytes, held by the engine", limits.memory_bytes),
-      fmt::format("wall clock: {} ms, soft: a script in a built-in that never looks runs on until the command ends",
+      fmt::format("wall clock: {} ms, soft: held by the engine, which looks at it in each round of each loop",
                   limits.wall_clock.count()),
       "CPU time: not limited",
   };

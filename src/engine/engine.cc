@@ -263,6 +263,8 @@ RunResult Engine::run(std::uint32_t run_id, std::string_view script, std::string
 
 void Engine::request_stop(std::uint32_t run_id) noexcept { state_->guest.request_stop(run_id); }
 
+void Engine::halt(std::uint32_t run_id) noexcept { state_->guest.halt(run_id); }
+
 void Engine::restore() {
   HEDDLE_CHECK(state_->guest.on_own_thread());
   state_->guest.restore();

@@ -159,6 +159,8 @@ void Guest::landed() noexcept {
     jumped_from_signal_ = 0;
     ::pthread_sigmask(SIG_UNBLOCK, &jump_signals_, nullptr);
   }
+  const std::uint32_t run = run_id_.load();
+  if (exit_ == Exit::trap && run != 0 && halt_for_.load() == run) exit_ = Exit::stopped;
   // A shadow stack that ran out shows as a fault at the far end of the address range.
   if (exit_ == Exit::trap && instance_.w2c___stack_pointer > first_instance_.w2c___stack_pointer) exit_ = Exit::stack;
 }
@@ -213,6 +215,14 @@ void Guest::stop_now(std::uint32_t run_id) noexcept {
   jump(Exit::stopped);
 }
 
+void Guest::halt(std::uint32_t run_id) noexcept {
+  request_stop(run_id);
+  if (run_id == 0 || run_id_.load() != run_id) return;
+  halt_for_.store(run_id);
+  // Every loop of the generated code looks at this (cmake/engine_edits.cmake); so do its bulk copies.
+  __atomic_store_n(&instance_.w2c_memory.size, 0U, __ATOMIC_SEQ_CST);
+}
+
 bool Guest::fault(std::uintptr_t address) noexcept {
   if (!on_own_thread()) return false;
   if (memory_.resolve_fault(address)) return true;
@@ -246,7 +256,7 @@ std::uint32_t Guest::grow_memory(wasm_rt_memory_t* memory, std::uint32_t pages) 
     jump(Exit::memory);
   }
   memory->pages = before + pages;
-  memory->size = static_cast<std::uint32_t>(memory_.size());
+  __atomic_store_n(&memory->size, static_cast<std::uint32_t>(memory_.size()), __ATOMIC_SEQ_CST);  // see halt()
   return before;
 }
 

@@ -108,6 +108,7 @@ class Guest {
 
   // Stops; async-signal-safe.
   void request_stop(std::uint32_t run_id) noexcept;
+  void halt(std::uint32_t run_id) noexcept;      ///< on any thread; see Engine::halt
   void stop_now(std::uint32_t run_id) noexcept;  ///< in a signal handler on any thread; may not return
   /// In the handler of SIGSEGV and SIGBUS: true when the access can be tried again; may not return; false when the
   /// fault is none of ours.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 
 #include "fixture.h"
 #include "script.h"
@@ -206,6 +207,39 @@ TEST_F(FaultDeathTest, OtherFaultsEndTheProcess) {
   ASSERT_NE(closed, MAP_FAILED);
   EXPECT_EXIT(*static_cast<volatile char*>(closed) = 1, ::testing::KilledBySignal(SIGSEGV), "");
   EXPECT_EXIT(::raise(SIGSEGV), ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+// SBX-28: another thread ends a run wherever it is, without a signal, and within a built-in; each engine once.
+TEST(HaltTest, EndsEveryLoopFromAnotherThread) {
+  for (const char* script :
+       {kDeaf, "for (;;);", "try { for (;;); } catch {} finally { for (;;); }", "/(a*)*b/.test('a'.repeat(40))",
+        "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)", "(2n ** 400000n) ** 40n",
+        "new Array(2 ** 32 - 1).join('')", "'a'.repeat(2 ** 20).split('').sort(() => { for (;;); })",
+        "let s = 'ab'.repeat(5e5); for (;;) s.lastIndexOf('b'.repeat(2e5) + 'a')",
+        "for (;;) new Uint8Array(1e5).fill(1)", "for (;;) JSON.parse('[' + '1,'.repeat(1e4) + '1]')"}) {
+    auto created = Engine::create();
+    ASSERT_TRUE(created.ok()) << created.error().message();
+    Engine& engine = *created.value();
+    EXPECT_EQ(engine.run(1, "1 + 1", "null", kLimits).value, "2");
+    std::atomic<bool> done{false};
+    std::thread halter([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      for (; !done; std::this_thread::sleep_for(std::chrono::milliseconds(5))) engine.halt(2);
+    });
+    const RunResult result = engine.run(2, script, "null", kLimits);
+    done = true;
+    halter.join();
+    EXPECT_EQ(result.ending, Ending::stopped) << script << " " << result.value << result.message;
+  }
+}
+
+// A halt of another run does nothing.
+TEST(HaltTest, IsOfOneRun) {
+  auto created = Engine::create();
+  ASSERT_TRUE(created.ok());
+  created.value()->halt(7);
+  created.value()->halt(0);
+  EXPECT_EQ(created.value()->run(1, "1 + 1", "null", kLimits).value, "2");
 }
 
 }  // namespace

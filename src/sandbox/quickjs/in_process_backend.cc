@@ -20,39 +20,52 @@ using SpiOutcome = spi::Outcome;
 
 constexpr std::uint32_t kRun = 1;  // each engine makes one run
 
-// Sends the soft stop at the wall clock's end, from a thread of its own, which is gone when this is.
+constexpr std::chrono::milliseconds kHaltAgain{20};
+
+// Ends the run at the wall clock's end, or when it is told to, from a thread of its own, which is gone when this is.
 class WallClock {
  public:
   WallClock(engine::Engine& engine, std::chrono::milliseconds limit)
-      : done_(::eventfd(0, EFD_CLOEXEC)), deadline_(core::Deadline::after(limit)) {
-    if (done_.valid()) thread_ = std::thread([this, &engine] { watch(engine); });
+      : done_(::eventfd(0, EFD_CLOEXEC)), now_(::eventfd(0, EFD_CLOEXEC)), deadline_(core::Deadline::after(limit)) {
+    if (done_.valid() && now_.valid()) thread_ = std::thread([this, &engine] { watch(engine); });
   }
   WallClock(const WallClock&) = delete;
   WallClock& operator=(const WallClock&) = delete;
   ~WallClock() {
     if (!thread_.joinable()) return;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(done_.get(), &one, sizeof one);
+    raise(done_);
     thread_.join();
   }
 
   [[nodiscard]] bool runs() const { return thread_.joinable(); }
   [[nodiscard]] bool ended() const { return ended_; }
+  /// Ends the run now. Any thread.
+  void end_now() const { raise(now_); }
 
  private:
+  static void raise(const core::Fd& event) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(event.get(), &one, sizeof one);
+  }
+
   void watch(engine::Engine& engine) {
     for (;;) {
-      pollfd entry{done_.get(), POLLIN, 0};
-      const int ready = ::poll(&entry, 1, deadline_.poll_ms());
-      if (ready > 0) return;
+      pollfd entries[] = {{done_.get(), POLLIN, 0}, {now_.get(), POLLIN, 0}};
+      (void)::poll(entries, 2, deadline_.poll_ms());
+      if (entries[0].revents != 0) return;
+      if (entries[1].revents != 0) break;
       if (!deadline_.passed()) continue;
       ended_ = true;
-      engine.request_stop(kRun);
-      return;
+      break;
+    }
+    for (pollfd done{done_.get(), POLLIN, 0}; done.revents == 0;) {
+      engine.halt(kRun);
+      (void)::poll(&done, 1, static_cast<int>(kHaltAgain.count()));
     }
   }
 
   const core::Fd done_;
+  const core::Fd now_;
   const core::Deadline deadline_;
   std::atomic<bool> ended_{false};
   std::thread thread_;
@@ -113,7 +126,7 @@ class InProcessRun final : public spi::BlockingEngine {
     {
       const WallClock clock(engine, request.limits.wall_clock);
       if (!clock.runs()) return SpiOutcome::infrastructure("no descriptor left for the wall clock of a run");
-      const std::stop_callback on_stop(request.stop, [&engine] { engine.request_stop(kRun); });
+      const std::stop_callback on_stop(request.stop, [&clock] { clock.end_now(); });
       // A result lies in the run's memory, so that is its ceiling where no other is given.
       result = engine.run(kRun, request.script, request.input_json,
                           {memory, settings_.output_bytes != 0 ? settings_.output_bytes : memory}, &console);

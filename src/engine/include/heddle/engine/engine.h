@@ -83,6 +83,11 @@ class Engine {
   /// comes just before its run starts is kept for it. Async-signal-safe, any thread.
   void request_stop(std::uint32_t run_id) noexcept;
 
+  /// Ends the run `run_id` wherever it is, in a built-in too, from any thread and without a signal: as `stopped`, in
+  /// the next round of the innermost loop. To be repeated until the run has ended, since growing memory can undo it.
+  /// For an engine that makes no run after this one.
+  void halt(std::uint32_t run_id) noexcept;
+
   /// Restore alone. `run` does it first, so only benchmarks need it.
   void restore();
 

@@ -77,9 +77,9 @@ struct InProcessOptions {
   std::size_t max_threads = 4;  ///< runs at once; each has a thread and an engine of its own
 };
 
-/// network none, wall clock soft, memory, fresh per run. Installs no signal handler and has no kill: a script inside a
-/// built-in that never polls keeps its thread until it ends, and a fault in the engine's own code ends this process.
-/// For scripts that nobody trusts take the workers.
+/// network none, wall clock soft, memory, fresh per run. Installs no signal handler and has no kill: at its deadline or
+/// stop a run ends in the next round of the engine's innermost loop, in built-ins too, and its thread is free. A fault
+/// in the engine's own code ends this process. For scripts that nobody trusts take the workers.
 [[nodiscard]] std::unique_ptr<Backend> make_in_process_backend(InProcessOptions options = {});
 
 }  // namespace heddle::sandbox::quickjs
