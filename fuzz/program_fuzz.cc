@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "../src/jail/unsafe/elf_program.h"
+#include "elf_program.h"
 #include "heddle/core/check.h"
 #include "heddle/jail/unsafe/program_grants.h"
 

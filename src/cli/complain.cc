@@ -14,6 +14,7 @@ std::string complaint(std::string_view line) { return "heddle: " + core::printab
 void complain(std::string_view line) { (void)complain_as_is(complaint(line)); }
 
 bool complain_as_is(std::string_view lines) {
+  if (lines.empty()) return true;
   sigset_t before;
   const sigset_t cancelling = cancelling_signals();
   (void)::pthread_sigmask(SIG_UNBLOCK, &cancelling, &before);  // fails for no set of these

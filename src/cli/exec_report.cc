@@ -34,7 +34,7 @@ const char* too_wide(Access access, const std::string& path) {
   return nullptr;
 }
 
-bool is_folder(const std::string& path) {
+bool leads_to_folder(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
@@ -137,7 +137,7 @@ const char* ExecReport::withheld(const Row& row) {
 std::string ExecReport::change_of(const Row& row) const {
   if (row.grant.empty()) return row.change;
   if (const char* const why = withheld(row)) return why;
-  const std::string line = list_line(row.access, {row.grant});
+  std::string line = list_line(row.access, {row.grant});
   if (row.access != Access::execute || policy_.needs.subprocesses == jail::Subprocesses::allowed) return line;
   return fmt::format("at the top of {}: allow_exec = true; {}", file_, line);
 }
@@ -235,7 +235,7 @@ std::vector<std::string> ExecReport::lines() const {
     lines.push_back(fmt::format("denied: {}{}", row.what, row.count == 1 ? "" : fmt::format(", {} times", row.count)));
     lines.push_back("  by " + row.rule);
     const bool granted = !row.grant.empty() && withheld(row) == nullptr;
-    const char* const below = granted && is_folder(row.grant) ? ", and all below it" : "";
+    const char* const below = granted && leads_to_folder(row.grant) ? ", and all below it" : "";
     lines.push_back(fmt::format("  to allow it{}: {}", below, change_of(row)));
     if (row.grant.empty() || granted) add_modes(row, lines);
     if (granted) wanted[row.access].insert(row.grant);

@@ -9,7 +9,7 @@ namespace heddle::cli {
 namespace {
 
 // Repeated, since the first may come before write(2) has begun.
-constexpr itimerspec kPatience{{0, 20'000'000}, {0, 20'000'000}};
+constexpr itimerspec kAnotherSignal{{0, 20'000'000}, {0, 20'000'000}};
 constexpr itimerspec kOff{};
 
 // Interrupts write(2) and does nothing else.
@@ -39,7 +39,7 @@ TimedWriter::~TimedWriter() {
 
 ssize_t TimedWriter::write(int fd, const char* bytes, std::size_t size) {
   if (!timer_) timer_ = make_timer();
-  if (timer_ && ::timer_settime(*timer_, 0, &kPatience, nullptr) != 0) return -1;
+  if (timer_ && ::timer_settime(*timer_, 0, &kAnotherSignal, nullptr) != 0) return -1;
   const ssize_t wrote = ::write(fd, bytes, size);
   const int error = errno;
   if (timer_) (void)::timer_settime(*timer_, 0, &kOff, nullptr);  // its signal would be harmless

@@ -10,7 +10,7 @@
 namespace heddle::core {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr std::string_view kReplaced = "\xEF\xBF\xBD";
 
 bool is_high(std::int32_t unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
 bool is_low(std::int32_t unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
@@ -101,7 +101,7 @@ std::string replace_encoded(std::string_view text) {
     out.append(text.substr(0, bad));
     if (bad == std::string_view::npos) break;
     text.remove_prefix(bad);
-    out.append(kReplacement);
+    out.append(kReplaced);
     const bool surrogate = text.size() >= 3 && text[0] == '\xED' && (text[1] & '\xE0') == '\xA0';
     text.remove_prefix(surrogate ? 3 : 1);
   }
@@ -117,7 +117,7 @@ std::string replace_escapes(std::string_view text, std::size_t first) {
     if (is_high(unit) && is_low(escaped_unit(text, at + 6))) {
       at += 12;
     } else if (is_high(unit) || is_low(unit)) {
-      out.append(text, copied, at - copied).append(kReplacement);
+      out.append(text, copied, at - copied).append(kReplaced);
       at += 6;
       copied = at;
     } else {
@@ -224,7 +224,7 @@ LoneSurrogate decode_json_string(std::string& out, std::string_view quoted) {
       append_utf8(out, 0x10000 + ((unit - 0xD800) << 10) + (next - 0xDC00));
       at += 6;
     } else if (is_high(unit) || is_low(unit)) {
-      out += kReplacement;
+      out += kReplaced;
       lone = LoneSurrogate::replaced;
     } else {
       append_utf8(out, unit);

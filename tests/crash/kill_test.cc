@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <fstream>
@@ -148,13 +149,27 @@ TEST_F(KillTest, OfTheSupervisor) {
   ASSERT_NO_FATAL_FAILURE(start());
   ASSERT_EQ(::kill(supervisor_, SIGKILL), 0);
   expect_nothing_left();
-  // The host notices by itself, says so for each run, and ends.
-  for (int i = 0; i < 2000 && ::waitpid(host_, &host_status_, WNOHANG) == 0; ++i) {
+  // The host says so for each run that was asked, and ends; a run that was still to be asked gets another supervisor
+  // (JAIL-21), which ends with the host.
+  const auto end = std::chrono::steady_clock::now() + seconds(60);
+  std::vector<pid_t> others;
+  while (others.empty() && ::waitpid(host_, &host_status_, WNOHANG) == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    others = test::descendants_named("heddle-supervis");
+    others.erase(std::remove(others.begin(), others.end(), supervisor_), others.end());
   }
-  EXPECT_TRUE(WIFEXITED(host_status_));
-  EXPECT_EQ(WEXITSTATUS(host_status_), 1);
-  host_ = 0;
+  if (others.empty()) {
+    EXPECT_TRUE(WIFEXITED(host_status_));
+    EXPECT_EQ(WEXITSTATUS(host_status_), 1);
+    host_ = 0;
+  } else {
+    collect_sockets(others[0]);
+    ASSERT_EQ(::kill(host_, SIGKILL), 0);
+    reap_host();
+    supervisor_ = others[0];
+    expect_nothing_left();
+  }
   EXPECT_EQ(sockets_left(), 0U);
 }
 

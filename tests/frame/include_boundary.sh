@@ -2,7 +2,7 @@
 # include_boundary.sh TREE MODULES: each source below TREE/src includes the public headers of its own module and of those
 # that it declares (tests: of those that they declare, too, and, like benchmarks, what another module has for tests in
 # testing/) and the private headers of its own; sources elsewhere include
-# public headers and files of their own folder. Most of this does not compile either; a relative path would.
+# public headers and files of their own folder, fuzz targets also the private header of what they fuzz. Most of this does not compile either; a relative path would.
 set -euo pipefail
 tree=$1
 declare -A uses tests
@@ -57,6 +57,8 @@ while IFS=: read -r file line include; do
     [[ -z $from || $to == "$from" ]] || bad "$where" "$include is private to $to"
   elif [[ ( $file == *_test.cc || $file == *_bench.cc ) && $include == testing/* ]]; then
     continue
+  elif [[ $file == "$tree"/fuzz/*_fuzz.cc ]]; then
+    continue  # a decoder may be private to its module; FOLDERS in fuzz/CMakeLists.txt says whose
   elif found=$(find "$tree/src" -path '*/include' -prune -o -path "*/$include" -print -quit) && [[ -n $found ]]; then
     to=$(module_of "$(dirname "${found#"$tree"/src/}")")
     [[ -n $from && $to == "$from" ]] || bad "$where" "$include is private to $to"

@@ -12,6 +12,7 @@ Annotations Effect::annotations(std::string_view /*input_json*/) const { return 
 EffectRegistrar::~EffectRegistrar() = default;
 Executor::~Executor() = default;
 Witness::~Witness() = default;
+// NOLINTNEXTLINE(performance-unnecessary-value-param): whoever keeps the lines moves them
 void Witness::console(std::string /*lines_json*/, bool /*cut*/) {}
 
 UntypedFailure untyped(std::string_view message, Retry retry) {

@@ -26,7 +26,7 @@ struct SchemaNode {
   using Child = const SchemaNode*;
 
   std::optional<bool> verdict;                     ///< of the schemas `true` and `false`
-  std::uint32_t types = 0;                         ///< bits by TypeBit; 0: any
+  std::uint32_t types = 0;                         ///< bits, see below; 0: any
   std::optional<std::set<std::string>> any_value;  ///< enum, by key
   std::optional<std::string> one_value;            ///< const, by key
   std::size_t longest_value = 0;                   ///< of the keys of both
@@ -58,15 +58,14 @@ struct SchemaNode {
   Child if_schema = nullptr, then_schema = nullptr, else_schema = nullptr;
 };
 
-enum TypeBit : std::uint32_t {
-  kNull = 1,
-  kBoolean = 2,
-  kObject = 4,
-  kArray = 8,
-  kString = 16,
-  kNumber = 32,
-  kInteger = 64,
-};
+// Bits of a set of types.
+inline constexpr std::uint32_t kNull = 1;
+inline constexpr std::uint32_t kBoolean = 2;
+inline constexpr std::uint32_t kObject = 4;
+inline constexpr std::uint32_t kArray = 8;
+inline constexpr std::uint32_t kString = 16;
+inline constexpr std::uint32_t kNumber = 32;
+inline constexpr std::uint32_t kInteger = 64;
 
 struct CompiledSchema {
   std::vector<std::unique_ptr<SchemaNode>> nodes;

@@ -42,13 +42,13 @@ std::optional<std::uint64_t> size_of(const json& value) {
 }
 
 std::uint32_t type_bit(const json& name) {
-  constexpr std::array<std::pair<std::string_view, TypeBit>, 7> kTypes{{{"null", kNull},
-                                                                        {"boolean", kBoolean},
-                                                                        {"object", kObject},
-                                                                        {"array", kArray},
-                                                                        {"string", kString},
-                                                                        {"number", kNumber},
-                                                                        {"integer", kInteger}}};
+  constexpr std::array<std::pair<std::string_view, std::uint32_t>, 7> kTypes{{{"null", kNull},
+                                                                              {"boolean", kBoolean},
+                                                                              {"object", kObject},
+                                                                              {"array", kArray},
+                                                                              {"string", kString},
+                                                                              {"number", kNumber},
+                                                                              {"integer", kInteger}}};
   for (const auto& [known, bit] : kTypes) {
     if (name == known) return bit;
   }
@@ -78,9 +78,9 @@ const json* target(const json& root, std::string_view reference) {
   }
 }
 
-class Reader {
+class SchemaReader {
  public:
-  explicit Reader(const json& root) : root_(root) {}
+  explicit SchemaReader(const json& root) : root_(root) {}
 
   core::Result<CompiledSchema> read() {
     if (const auto draft = root_.find("$schema"); root_.is_object() && draft != root_.end()) {
@@ -359,6 +359,6 @@ class Reader {
 
 }  // namespace
 
-core::Result<CompiledSchema> read_schema(const json& document) { return Reader(document).read(); }
+core::Result<CompiledSchema> read_schema(const json& document) { return SchemaReader(document).read(); }
 
 }  // namespace heddle::effect

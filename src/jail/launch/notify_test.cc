@@ -316,7 +316,7 @@ class Parent {
 
 // JAIL-12: a guest's processes make others while somebody answers for it, and none once its end was seen.
 TEST(Births, GoOnUntilNobodyAnswers) {
-  Parent parent({NotifyOrder::if_available, 64, {}, false, true});
+  Parent parent({NotifyOrder::if_available, 64, {}, false, false, true});
   if (!parent.listens()) GTEST_SKIP() << "no listener to be had: somebody listens already";
   EXPECT_EQ(parent.attempt(), (std::array{0, 0, EPERM}));
   EXPECT_EQ(parent.notifier().log().total(), 1U);  // the namespace

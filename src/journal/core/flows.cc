@@ -10,7 +10,7 @@
 namespace heddle::journal {
 namespace {
 
-constexpr std::size_t kPageFacts = 2000;
+constexpr std::size_t kListedPage = 2000;
 
 bool is_in_doubt(const EffectState& effect) {
   return !effect.repeatable && (effect.phase == EffectPhase::begun || effect.phase == EffectPhase::cancelled);
@@ -44,7 +44,7 @@ core::Result<std::vector<FlowSummary>> list_flows(Store& store, WhichFlows which
   State state;
   std::map<std::string, Time, std::less<>> began;
   Query query;
-  query.limit = kPageFacts;
+  query.limit = kListedPage;
   query.bodies = Bodies::digests_only;
   for (bool at_end = false; !at_end;) {
     HEDDLE_ASSIGN(const Page page, store.read(query, wait));

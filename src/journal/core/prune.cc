@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kPageFacts = 2000;
+constexpr std::size_t kPrunedPage = 2000;
 
 void add(std::vector<Range>& ranges, std::uint64_t sequence) {
   if (!ranges.empty() && ranges.back().last + 1 == sequence) {
@@ -31,7 +31,7 @@ struct Seen {
 
 core::Result<void> each_fact(Store& store, const Wait& wait, const std::function<void(const Fact&)>& visit) {
   Query query;
-  query.limit = kPageFacts;
+  query.limit = kPrunedPage;
   query.bodies = Bodies::digests_only;
   for (bool at_end = false; !at_end;) {
     HEDDLE_ASSIGN(const Page page, store.read(query, wait));

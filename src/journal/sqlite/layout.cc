@@ -235,9 +235,10 @@ core::Result<std::unique_ptr<Connection>> open_journal(const std::string& path, 
   for (const Sql& setting : kSettings) HEDDLE_TRY(connection->run(setting));
   HEDDLE_ASSIGN(const Content content, look(*connection));
   if (options.mode == SqliteMode::read_only) {
-    if (content == Content::nothing)
+    if (content == Content::nothing) {
       return core::make_error(core::Errc::not_found, "open the journal",
                               path + ": empty; if it is a copy, copy its log " + path + "-wal too");
+    }
   } else {
     if (content == Content::nothing) HEDDLE_TRY(connection->run(kGivePagesBack));
     HEDDLE_TRY(use_wal(*connection, wait));

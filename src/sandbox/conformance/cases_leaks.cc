@@ -13,7 +13,7 @@
 #include "cases.h"
 #include "heddle/core/text.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEDDLE_UNDER_ASAN) || defined(HEDDLE_UNDER_TSAN)
 #define HEDDLE_KIT_SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kAtOnce = 8;
 
-json parsed(std::string_view text) { return json::parse(text.begin(), text.end(), nullptr, false); }
+json json_of(std::string_view text) { return json::parse(text.begin(), text.end(), nullptr, false); }
 
 // Calls `body` in `count` threads at once, with each one's number; the first problem of any.
 Problem at_once(std::size_t count, const std::function<Problem(std::size_t)>& body) {
@@ -63,7 +63,7 @@ Problem works(const World& world, const std::string& after) {
   const auto deadline = core::Deadline::after(world.options().call_timeout);
   for (;;) {
     const auto reply = world.run({world.fixtures().echo, "[1]", {}, {}, {}});
-    if (reply.ok() && parsed(reply.value().value_json) == json::array({1})) return std::nullopt;
+    if (reply.ok() && json_of(reply.value().value_json) == json::array({1})) return std::nullopt;
     if (deadline.passed()) return "a run after " + after + ": " + expected("the value [1]", reply);
     ::poll(nullptr, 0, 50);
   }
@@ -89,7 +89,7 @@ Problem own_answers(World& world) {
       if (kind == 1) {
         right = reply.is_typed() && reply.typed().channel == Channel::script_error;
       } else if (reply.ok()) {
-        const json given = parsed(reply.value().value_json);
+        const json given = json_of(reply.value().value_json);
         right = (kind == 2 && given.is_object() ? given.value("echoed", json()) : given) == input;
       }
       if (reply.ok()) got = reply.value().value_json;

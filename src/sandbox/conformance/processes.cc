@@ -88,7 +88,10 @@ std::uint64_t memory_of(pid_t pid) {
 std::vector<Process> descendants(pid_t root) {
   std::multimap<pid_t, Process> by_parent;
   for_each_number("/proc", [&](pid_t pid) {
-    if (auto process = read_process(pid)) by_parent.emplace(process->parent, *std::move(process));
+    auto process = read_process(pid);
+    if (!process) return;
+    const pid_t parent = process->parent;
+    by_parent.emplace(parent, *std::move(process));
   });
   std::vector<Process> found;
   std::vector<pid_t> parents{root};

@@ -68,7 +68,7 @@ core::Result<RunOrder> read_run(wire::Message message) {
 }
 
 core::Result<ConsolePiece> read_console(wire::Message message) {
-  HEDDLE_TRY(expect(message, "console"));
+  HEDDLE_TRY(message.expect("console"));
   ConsolePiece piece;
   HEDDLE_ASSIGN(piece.run, take_u32(message, "run"));
   HEDDLE_ASSIGN(const std::string level, message.take_string("level"));

@@ -38,7 +38,7 @@ class RunState final : private guest::Exchange {
   spi::Remarks remarks_;
   std::uint64_t console_bytes_ = 0;
   bool line_open_ = false;  // the next piece of the console goes on with the last line
-  Outcome answer_;  // what the worker made of it
+  Outcome answer_;          // what the worker made of it
   guest::Call call_;
 };
 

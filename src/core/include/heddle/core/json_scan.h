@@ -211,9 +211,10 @@ class JsonScan {
 
   bool escape() {
     ++at_;
-    if (peek() != 'u')
+    if (peek() != 'u') {
       return (peek() != '\0' && std::string_view("\"\\/bfnrt").find(peek()) != std::string_view::npos) ||
              fail("this escape is not JSON");
+    }
     for (int i = 0; i < 4; ++i) {
       ++at_;
       if (!is_hex(peek())) return fail("four hexadecimal digits must stand here");
